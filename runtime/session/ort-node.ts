@@ -1,0 +1,133 @@
+// Sessions of npm's onnxruntime-node, each in a thread of its own so that the event loop never blocks and two
+// sessions really run side by side.
+import { Worker } from 'node:worker_threads';
+import { DeviceError, ModelError } from '#core';
+import type { FromWorker, ToWorker } from './ort-messages.ts';
+import type { InputArray, RunResult, Session, SessionInput, SessionOptions } from './session.ts';
+import { providerName } from './session.ts';
+
+/** Node 20 loads no TypeScript in a worker: from the sources, the built worker is used (`npm run build`). */
+function workerUrl(): URL {
+  const built = import.meta.url.endsWith('.ts') ? '../../dist/runtime/session/ort-worker.js' : './ort-worker.js';
+  return new URL(built, import.meta.url);
+}
+
+interface Waiting {
+  resolve(result: RunResult): void;
+  reject(error: Error): void;
+}
+
+class OrtNodeSession implements Session {
+  readonly provider: string;
+  readonly outputNames: readonly string[];
+  readonly #worker: Worker;
+  readonly #waiting = new Map<number, Waiting>();
+  readonly #ended: Promise<void>;
+  #nextId = 0;
+  #closed = false;
+
+  constructor(worker: Worker, provider: string, outputNames: readonly string[]) {
+    this.#worker = worker;
+    this.provider = provider;
+    this.outputNames = outputNames;
+    this.#ended = new Promise((resolve) => worker.once('exit', () => resolve()));
+    worker.on('message', (message: FromWorker) => this.#receive(message));
+    worker.on('error', (error) => this.#failAll(error));
+    worker.on('exit', () => this.#failAll(new Error('the inference thread ended')));
+  }
+
+  #receive(message: FromWorker): void {
+    if (message.type === 'opened' || message.id === undefined) return;
+    const waiting = this.#waiting.get(message.id);
+    this.#waiting.delete(message.id);
+    if (message.type === 'failed') {
+      waiting?.reject(runError(message.message));
+    } else {
+      const { input, inferenceMs } = message;
+      waiting?.resolve({ outputs: new Map(message.outputs), input, inferenceMs });
+    }
+  }
+
+  #failAll(error: Error): void {
+    for (const waiting of this.#waiting.values()) waiting.reject(error);
+    this.#waiting.clear();
+  }
+
+  run(input: InputArray, spec: SessionInput): Promise<RunResult> {
+    if (this.#closed) return Promise.reject(new Error('the session is closed'));
+    const id = this.#nextId++;
+    return new Promise((resolve, reject) => {
+      this.#waiting.set(id, { resolve, reject });
+      const message: ToWorker = { type: 'run', id, input, spec };
+      this.#worker.postMessage(message, [input.buffer]);
+    });
+  }
+
+  async close(): Promise<void> {
+    if (!this.#closed) {
+      this.#closed = true;
+      this.#worker.postMessage({ type: 'close' } satisfies ToWorker);
+    }
+    await this.#ended;
+  }
+}
+
+/**
+ * Opens a session in a new thread.
+ * @param model bytes of an ONNX file; they are copied, the caller keeps his
+ * @throws ModelError when the runtime cannot load the graph, DeviceError when the provider is not usable here
+ */
+export async function openOrtNodeSession(
+  model: Uint8Array,
+  modelName: string,
+  options: SessionOptions,
+): Promise<Session> {
+  const worker = new Worker(workerUrl());
+  const copy = new Uint8Array(model); // the original may be needed for a second session
+  const answer = new Promise<FromWorker>((resolve, reject) => {
+    worker.once('message', resolve);
+    worker.once('error', reject);
+    worker.once('exit', (code) => reject(new Error(`the inference thread ended with code ${code}`)));
+  });
+  const open: ToWorker = {
+    type: 'open',
+    model: copy,
+    provider: options.provider,
+    threads: options.threads,
+    ...(options.externalDataFolder === undefined ? {} : { externalDataFolder: options.externalDataFolder }),
+  };
+  worker.postMessage(open, [copy.buffer]);
+  const reply = await answer;
+  if (reply.type === 'opened') {
+    return new OrtNodeSession(worker, providerName(options.provider), reply.outputNames);
+  }
+  worker.postMessage({ type: 'close' } satisfies ToWorker);
+  throw openError(reply.type === 'failed' ? reply.message : 'unexpected answer', modelName, options);
+}
+
+function runError(message: string): ModelError {
+  return new ModelError(`the model failed while running: ${firstLine(message)}`, {
+    hint: 'check the input size (imgsz=) and that the file is a whole export; `edge-detect inspect model=…` shows what it expects',
+  });
+}
+
+function openError(message: string, modelName: string, { provider }: SessionOptions): Error {
+  if (provider.kind !== 'cpu') {
+    return new DeviceError(`${providerName(provider)} is not usable here: ${firstLine(message)}`, {
+      hint: 'run `edge-detect devices` to see what is; device=cpu always works',
+    });
+  }
+  const missing = /Could not find an implementation for (\S+) node with name:? ?'?([^' ]*)/.exec(message);
+  if (missing !== null) {
+    return new ModelError(`${modelName}: this runtime has no kernel for ${missing[1]} (node ${missing[2]})`, {
+      hint: 'export the model in float32, or quantised statically (QDQ), and try again',
+    });
+  }
+  return new ModelError(`${modelName}: ONNX Runtime cannot load the graph: ${firstLine(message)}`, {
+    hint: 'export the model again (opset 17 is understood everywhere) and check that the file is whole',
+  });
+}
+
+function firstLine(text: string): string {
+  return text.split('\n', 1)[0]?.trim() ?? '';
+}

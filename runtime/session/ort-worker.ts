@@ -1,0 +1,104 @@
+// A thread that owns one ONNX Runtime session. `run()` of onnxruntime-node blocks the thread that calls it, so it is
+// called here and never on the main thread. The thread ends by itself after `close`: ending it from outside while a
+// run is under way would abort the whole process.
+import { parentPort } from 'node:worker_threads';
+import type { HeadTensor } from '#core';
+import * as ort from 'onnxruntime-node';
+import type { FromWorker, OpenMessage, RunMessage, ToWorker } from './ort-messages.ts';
+
+if (parentPort === null) throw new Error('ort-worker is a worker thread and not a program');
+const port = parentPort;
+
+function sessionOptions(message: OpenMessage): ort.InferenceSession.SessionOptions {
+  const { provider, threads, externalDataFolder } = message;
+  // Spinning threads would burn the cores that decode the video.
+  const extra: Record<string, string> = {
+    'session.intra_op.allow_spinning': '0',
+    'session.inter_op.allow_spinning': '0',
+  };
+  if (externalDataFolder !== undefined) {
+    extra['session.model_external_initializers_file_folder_path'] = externalDataFolder;
+  }
+  if (provider.kind !== 'cpu') extra['session.disable_cpu_ep_fallback'] = '1';
+  return {
+    executionProviders: provider.kind === 'cpu' ? ['cpu'] : [{ name: 'cuda', deviceId: provider.index }],
+    intraOpNumThreads: threads,
+    interOpNumThreads: 1,
+    executionMode: 'sequential',
+    graphOptimizationLevel: 'all',
+    logSeverityLevel: 3,
+    extra,
+  };
+}
+
+function toHeadTensor(tensor: ort.Tensor): HeadTensor {
+  const { data } = tensor;
+  if (
+    data instanceof Float32Array ||
+    data instanceof Int32Array ||
+    data instanceof BigInt64Array ||
+    data instanceof Uint8Array
+  ) {
+    return { shape: tensor.dims, data };
+  }
+  if (data instanceof Float64Array) return { shape: tensor.dims, data: Float32Array.from(data) };
+  throw new Error(`output type ${tensor.type} is not one that a detector head can have`);
+}
+
+function buffersOf(message: FromWorker): ArrayBuffer[] {
+  if (message.type === 'failed') return message.input === undefined ? [] : [message.input.buffer];
+  if (message.type !== 'result') return [];
+  const buffers = new Set<ArrayBuffer>([message.input.buffer]);
+  for (const [, tensor] of message.outputs) buffers.add(tensor.data.buffer as ArrayBuffer);
+  return [...buffers];
+}
+
+function send(message: FromWorker): void {
+  port.postMessage(message, buffersOf(message));
+}
+
+async function runOnce(session: ort.InferenceSession, message: RunMessage): Promise<void> {
+  const { id, input, spec } = message;
+  try {
+    const started = performance.now();
+    const type = input instanceof Float32Array ? 'float32' : 'uint8';
+    const results = await session.run({ [spec.name]: new ort.Tensor(type, input, spec.shape) });
+    const inferenceMs = performance.now() - started;
+    // Read by the session's own list: a plain object would put names that look like numbers first.
+    const outputs = session.outputNames.map((name): [string, HeadTensor] => {
+      const tensor = results[name];
+      if (tensor === undefined) throw new Error(`the runtime returned no output ${name}`);
+      return [name, toHeadTensor(tensor)];
+    });
+    send({ type: 'result', id, input, outputs, inferenceMs });
+  } catch (error) {
+    send({ type: 'failed', id, message: error instanceof Error ? error.message : String(error), input });
+  }
+}
+
+let session: ort.InferenceSession | undefined;
+
+async function open(message: OpenMessage): Promise<void> {
+  try {
+    session = await ort.InferenceSession.create(message.model, sessionOptions(message));
+    send({ type: 'opened', outputNames: session.outputNames });
+  } catch (error) {
+    send({ type: 'failed', message: error instanceof Error ? error.message : String(error) });
+  }
+}
+
+async function handle(message: ToWorker): Promise<void> {
+  if (message.type === 'open') return open(message);
+  if (message.type === 'run') {
+    if (session === undefined) throw new Error('run before open');
+    return runOnce(session, message);
+  }
+  await session?.release();
+  port.close();
+}
+
+// One after another: a `close` that arrives during a run waits for it.
+let queue: Promise<void> = Promise.resolve();
+port.on('message', (message: ToWorker) => {
+  queue = queue.then(() => handle(message));
+});
