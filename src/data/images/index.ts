@@ -1,0 +1,5 @@
+// Still pictures as the network and the user see them. The only home of sharp.
+export { type EncodedFormat, encodedFormatOf, encodePicture } from './encode.ts';
+export { isPicturePath, isUnreadablePicturePath, pictureExtensions } from './extensions.ts';
+export { DEFAULT_MAX_PIXELS, type Picture, type ReadPictureOptions, readPicture } from './read-picture.ts';
+export { type RenderedSvg, renderSvg } from './svg.ts';

@@ -1,0 +1,72 @@
+// Reads one picture file: found by path, known by its content, never written to.
+import { readFile, stat } from 'node:fs/promises';
+import { DataError, type Size } from '#core';
+import { decodePicture } from './decode.ts';
+import { resizeRgb } from './resize.ts';
+
+/** 268402689 = 0x3FFF squared: the largest picture that is read unless more is allowed. */
+export const DEFAULT_MAX_PIXELS = 0x3fff * 0x3fff;
+
+export interface ReadPictureOptions {
+  /** Pictures with more pixels are refused before memory is taken. */
+  readonly maxPixels?: number;
+  /** How messages call the picture; the path where one is given. */
+  readonly name?: string;
+}
+
+export interface Picture {
+  readonly name: string;
+  /** As displayed: turned by the EXIF orientation, first frame or page only. */
+  readonly size: Size;
+  /** What the content says, whatever the file is called: `jpeg`, `png`, `bmp`, … */
+  readonly format: string;
+  /** rgb24 [height, width, 3]; alpha dropped, grey copied to three planes, 16 bits scaled by 255 / 65535. */
+  readonly rgb: Uint8Array;
+  /** Faults that did not stop the reading; each names the picture. */
+  readonly warnings: readonly string[];
+  /** rgb24 [height, width, 3] stretched to exactly this size; give it the letterbox's `content`. */
+  resizeTo(size: Size): Promise<Uint8Array>;
+}
+
+/**
+ * Reads a picture by its content. Memory is 3 bytes per pixel.
+ * @throws DataError where the file is missing, no picture, too large, of an unknown kind, or lacks a part of its content
+ */
+export async function readPicture(
+  source: string | Uint8Array,
+  { maxPixels = DEFAULT_MAX_PIXELS, name }: ReadPictureOptions = {},
+): Promise<Picture> {
+  const shownName = name ?? (typeof source === 'string' ? source : 'picture');
+  const bytes = typeof source === 'string' ? await readBytes(source, shownName) : source;
+  const decoded = await decodePicture(bytes, shownName, maxPixels);
+  return {
+    name: shownName,
+    ...decoded,
+    resizeTo: (size) => resizeRgb(decoded.rgb, decoded.size, size),
+  };
+}
+
+async function readBytes(path: string, name: string): Promise<Uint8Array> {
+  try {
+    // A pipe or a device with a picture's name would keep the reader waiting for ever.
+    if (!(await stat(path)).isFile()) {
+      throw new DataError(`${name}: not a file`, {
+        hint: 'name a picture, or a folder of pictures as the source',
+      });
+    }
+    return await readFile(path);
+  } catch (cause) {
+    if (cause instanceof DataError) throw cause;
+    const code = cause instanceof Error && 'code' in cause ? String(cause.code) : String(cause);
+    const reasons: Record<string, string> = {
+      ENOENT: 'the file does not exist',
+      EACCES: 'no permission to read it',
+      ELOOP: 'its links lead in a circle',
+      ERR_FS_FILE_TOO_LARGE: 'the file is larger than 2 GiB',
+    };
+    throw new DataError(`${name}: cannot be read: ${reasons[code] ?? code}`, {
+      hint: 'check the path and its permissions',
+      cause,
+    });
+  }
+}

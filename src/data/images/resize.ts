@@ -1,0 +1,17 @@
+// Scales rgb24 to the size of the network's input.
+
+import sharp from 'sharp';
+import type { Size } from '#core';
+
+/**
+ * Bilinear, smoothed where it shrinks.
+ * @param rgb rgb24 [from.height, from.width, 3]
+ * @returns rgb24 [to.height, to.width, 3]
+ */
+export async function resizeRgb(rgb: Uint8Array, from: Size, to: Size): Promise<Uint8Array> {
+  if (from.width === to.width && from.height === to.height) return rgb;
+  return sharp(rgb, { raw: { width: from.width, height: from.height, channels: 3 }, limitInputPixels: false })
+    .resize({ width: to.width, height: to.height, fit: 'fill', kernel: 'linear' })
+    .raw()
+    .toBuffer();
+}
