@@ -11,6 +11,7 @@ export {
   tensor,
   valueInfo,
 } from './builder.ts';
+export { withFloatInterface } from './float-interface.ts';
 export { fromHalfBits, toHalfBits } from './float16.ts';
 export type {
   DistributionTap,

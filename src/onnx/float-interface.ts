@@ -1,0 +1,87 @@
+// Half-precision inputs and outputs become float32 at the edge of the graph, by Cast nodes inside it. JavaScript of
+// Node 20 has no half floats, and Cast is far faster than a loop here; on the CPU it even falls away, since float16
+// graphs run in float32 there.
+import { create } from '@bufbuild/protobuf';
+import { node } from './builder.ts';
+import type { GraphProto, ModelProto, NodeProto, ValueInfoProto } from './proto/onnx_pb.ts';
+import {
+  GraphProtoSchema,
+  ModelProtoSchema,
+  TypeProtoSchema,
+  ValueInfoProtoSchema,
+} from './proto/onnx_pb.ts';
+import { ElementType } from './tensor.ts';
+
+/** The model with float32 in the place of every float16 or double input and output; names stay. */
+export function withFloatInterface(model: ModelProto): ModelProto {
+  const graph = model.graph;
+  if (graph === undefined) return model;
+  const inputs = graph.input.filter(isOtherFloat).map(({ name }) => name);
+  const outputs = graph.output.filter(isOtherFloat).map(({ name }) => name);
+  if (inputs.length === 0 && outputs.length === 0) return model;
+  const taken = new Set(graph.node.flatMap(({ output }) => output).concat(inputs));
+  const inner = new Map([...inputs, ...outputs].map((name) => [name, freeName(name, taken)]));
+  const rename = (name: string) => inner.get(name) ?? name;
+  const renamed = graph.node.map((original) => renamedNode(original, rename));
+  const typeOf = new Map([...graph.input, ...graph.output].map((value) => [value.name, elementType(value)]));
+  const entering = inputs.map((name) => cast(name, rename(name), typeOf.get(name) ?? ElementType.FLOAT16));
+  const leaving = outputs.map((name) => cast(rename(name), name, ElementType.FLOAT));
+  return create(ModelProtoSchema, {
+    ...model,
+    graph: create(GraphProtoSchema, {
+      ...graph,
+      node: [...entering, ...renamed, ...leaving],
+      input: graph.input.map(asFloat),
+      output: graph.output.map(asFloat),
+    }),
+  });
+}
+
+function cast(from: string, to: string, elementType: number): NodeProto {
+  return node('Cast', [from], [to], { to: BigInt(elementType) });
+}
+
+/** Sub-graphs (If, Loop) may read outer names too, so they are renamed all the way down. */
+function renamedNode(original: NodeProto, rename: (name: string) => string): NodeProto {
+  return {
+    ...original,
+    input: original.input.map(rename),
+    output: original.output.map(rename),
+    attribute: original.attribute.map((attribute) =>
+      attribute.g === undefined ? attribute : { ...attribute, g: renamedGraph(attribute.g, rename) },
+    ),
+  };
+}
+
+function renamedGraph(inside: GraphProto, rename: (name: string) => string): GraphProto {
+  return {
+    ...inside,
+    node: inside.node.map((original) => renamedNode(original, rename)),
+    output: inside.output.map((value) => ({ ...value, name: rename(value.name) })),
+  };
+}
+
+function freeName(name: string, taken: Set<string>): string {
+  let candidate = `${name}_inner`;
+  while (taken.has(candidate)) candidate += '_';
+  taken.add(candidate);
+  return candidate;
+}
+
+function elementType({ type }: ValueInfoProto): number | undefined {
+  return type?.value.case === 'tensorType' ? type.value.value.elemType : undefined;
+}
+
+function isOtherFloat(value: ValueInfoProto): boolean {
+  const type = elementType(value);
+  return type === ElementType.FLOAT16 || type === ElementType.DOUBLE;
+}
+
+function asFloat(value: ValueInfoProto): ValueInfoProto {
+  if (!isOtherFloat(value) || value.type?.value.case !== 'tensorType') return value;
+  const tensorType = { ...value.type.value.value, elemType: ElementType.FLOAT };
+  return create(ValueInfoProtoSchema, {
+    ...value,
+    type: create(TypeProtoSchema, { ...value.type, value: { case: 'tensorType', value: tensorType } }),
+  });
+}
