@@ -6,10 +6,10 @@ import type { Size } from '#core';
 /**
  * Bilinear, smoothed where it shrinks.
  * @param rgb rgb24 [from.height, from.width, 3]
- * @returns rgb24 [to.height, to.width, 3]
+ * @returns rgb24 [to.height, to.width, 3], never the memory of `rgb`: one may be painted on while the other is read
  */
 export async function resizeRgb(rgb: Uint8Array, from: Size, to: Size): Promise<Uint8Array> {
-  if (from.width === to.width && from.height === to.height) return rgb;
+  if (from.width === to.width && from.height === to.height) return rgb.slice();
   return sharp(rgb, { raw: { width: from.width, height: from.height, channels: 3 }, limitInputPixels: false })
     .resize({ width: to.width, height: to.height, fit: 'fill', kernel: 'linear' })
     .raw()
