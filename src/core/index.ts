@@ -1,9 +1,26 @@
 // The shared kernel: pure maths on typed arrays, no I/O, no clock, no console.
+export type { AnchorTable } from './anchors.ts';
+export { anchorCount, createAnchorTable, levelsFor, levelsWithCount, STRIDE_SETS } from './anchors.ts';
 export type { Box, BoxVariance, Space } from './box.ts';
 export { boxArea, clipBox, iou } from './box.ts';
 export type { Candidates, HeadOutputs, HeadTensor } from './candidates.ts';
 export type { Decoder, DecoderOptions, ScoreFloor, ScoreLaw } from './decode/decoder.ts';
+export { createDecoder } from './decode/index.ts';
 export type { Capabilities, Detection, ScoreDistribution, ScoreMixture } from './detection.ts';
+export {
+  binMean,
+  binTailMass,
+  binVariance,
+  excessVariance,
+  scoreMean,
+  scoreQuantile,
+  scoreStd,
+  scoreTailMass,
+  scoreVariance,
+  sideVariancePx,
+  softmaxInto,
+  twoHotVariance,
+} from './distribution.ts';
 export {
   ConfigError,
   DataError,
@@ -13,6 +30,8 @@ export {
   SourceError,
   UsageError,
 } from './errors.ts';
+export type { HalfReader } from './float16.ts';
+export { createHalfReader, fromHalfArray, fromHalfBits, toHalfArray, toHalfBits } from './float16.ts';
 export type {
   BoxDistributionTap,
   CornersLayout,
@@ -32,9 +51,22 @@ export type {
 } from './head-layout.ts';
 export type { FitPolicy, Letterbox } from './letterbox.ts';
 export { createLetterbox, DEFAULT_FIT, toFrame, toInput, varianceToFrame } from './letterbox.ts';
+export type { Bimodality, MeanVariance, SplitFit } from './mixture.ts';
+export {
+  bimodality,
+  meanVarianceHead,
+  mixtureHead,
+  mixtureMean,
+  mixtureTailMass,
+  mixtureVariance,
+  splitFit,
+} from './mixture.ts';
+export type { Kept, Suppressor, SuppressorOptions } from './nms.ts';
+export { boxUncertainty, createSuppressor } from './nms.ts';
 export type { Postprocessed, PostprocessOptions, Postprocessor } from './postprocess.ts';
-export { POSTPROCESS_DEFAULTS } from './postprocess.ts';
+export { createPostprocessor, POSTPROCESS_DEFAULTS } from './postprocess.ts';
 export type { InputArray, InputLayout, InputType, InputWriter, PreprocessContract } from './preprocess.ts';
+export { createInputWriter } from './preprocess.ts';
 export type { Size } from './shapes.ts';
 export { formatShape } from './shapes.ts';
 export type {

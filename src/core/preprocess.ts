@@ -1,4 +1,6 @@
 // The preprocessing contract of a model, and the loop that carries it out.
+import { ModelError } from './errors.ts';
+import { toHalfBits } from './float16.ts';
 import type { FitPolicy, Letterbox } from './letterbox.ts';
 import type { Size } from './shapes.ts';
 
@@ -29,4 +31,116 @@ export interface InputWriter {
   fillPaddingInto(target: InputArray, input: Size): void;
   /** Writes only the rectangle of the picture. @param content rgb24 [content.height, content.width, 3] */
   writeContentInto(target: InputArray, content: Uint8Array, letterbox: Letterbox): void;
+}
+
+/**
+ * @throws ModelError where a uint8 input is asked for with a mean or std that bytes cannot carry
+ */
+export function createInputWriter(
+  contract: PreprocessContract,
+  { type, layout }: { readonly type: InputType; readonly layout: InputLayout },
+): InputWriter {
+  expectCarried(contract, type);
+  const tables = contract.mean.map((mean, channel) => createTable(type, mean, contract.std[channel]!));
+  const planar = layout === 'nchw';
+  return {
+    type,
+    layout,
+    create(input) {
+      const target = newArray(type, 3 * input.width * input.height);
+      this.fillPaddingInto(target, input);
+      return target;
+    },
+    fillPaddingInto(target, input) {
+      const plane = input.width * input.height;
+      expectLength('input tensor', target.length, 3 * plane);
+      for (let channel = 0; channel < 3; channel++) {
+        const value = encode(type, contract.pad, contract.mean[channel]!, contract.std[channel]!);
+        if (planar) target.fill(value, channel * plane, (channel + 1) * plane);
+        else for (let index = channel; index < 3 * plane; index += 3) target[index] = value;
+      }
+    },
+    writeContentInto(target, content, letterbox) {
+      const { input, padLeft, padTop } = letterbox;
+      const { width, height } = letterbox.content;
+      const plane = input.width * input.height;
+      expectLength('input tensor', target.length, 3 * plane);
+      expectLength('rgb24 picture', content.length, 3 * width * height);
+      for (let channel = 0; channel < 3; channel++) {
+        const source = contract.channels === 'rgb' ? channel : 2 - channel;
+        const first = padTop * input.width + padLeft;
+        const step = planar ? 1 : 3;
+        const start = planar ? channel * plane + first : channel + 3 * first;
+        const rowStep = step * input.width;
+        const copy: ChannelCopy = { start, step, rowStep, source, width, height };
+        writeChannelInto(target, content, tables[channel]!, copy);
+      }
+    },
+  };
+}
+
+interface ChannelCopy {
+  /** First element in the target, step to the next px, step to the next row. */
+  readonly start: number;
+  readonly step: number;
+  readonly rowStep: number;
+  /** Channel in the rgb24 picture. */
+  readonly source: number;
+  readonly width: number;
+  readonly height: number;
+}
+
+function writeChannelInto(
+  target: InputArray,
+  content: Uint8Array,
+  table: InputArray,
+  { start, step, rowStep, source, width, height }: ChannelCopy,
+): void {
+  let from = source;
+  for (let row = 0; row < height; row++) {
+    let to = start + row * rowStep;
+    for (let column = 0; column < width; column++, from += 3, to += step) {
+      target[to] = table[content[from]!]!;
+    }
+  }
+}
+
+/** All 256 values that a byte can become. */
+function createTable(type: InputType, mean: number, std: number): InputArray {
+  const table = newArray(type, 256);
+  for (let value = 0; value < 256; value++) table[value] = encode(type, value, mean, std);
+  return table;
+}
+
+function encode(type: InputType, value: number, mean: number, std: number): number {
+  const normalized = (value - mean) / std;
+  return type === 'float16' ? toHalfBits(normalized) : normalized;
+}
+
+function newArray(type: InputType, length: number): InputArray {
+  switch (type) {
+    case 'float32':
+      return new Float32Array(length);
+    case 'float16':
+      return new Uint16Array(length);
+    case 'uint8':
+      return new Uint8Array(length);
+    default:
+      return type satisfies never;
+  }
+}
+
+function expectCarried({ mean, std }: PreprocessContract, type: InputType): void {
+  const identity = mean.every((value) => value === 0) && std.every((value) => value === 1);
+  if (type !== 'uint8' || identity) return;
+  throw new ModelError(
+    `a uint8 input takes bytes as they are, found mean [${mean.join(', ')}] and std [${std.join(', ')}]`,
+    { hint: 'set preprocess mean to 0 and std to 1 for this model' },
+  );
+}
+
+function expectLength(what: string, found: number, expected: number): void {
+  if (found !== expected) {
+    throw new RangeError(`the ${what} has ${found} elements, expected ${expected}`);
+  }
 }
