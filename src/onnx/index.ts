@@ -11,8 +11,12 @@ export {
   tensor,
   valueInfo,
 } from './builder.ts';
+export type { ExternalFile } from './external-data.ts';
+export { externalFiles } from './external-data.ts';
 export { withFloatInterface } from './float-interface.ts';
 export { fromHalfBits, toHalfBits } from './float16.ts';
+export type { Axis, GraphView } from './graph.ts';
+export { normalizeInputs, viewGraph } from './graph.ts';
 export type {
   DistributionTap,
   FindHeadOptions,
@@ -21,6 +25,10 @@ export type {
   MeasuredShapes,
   TapPlan,
 } from './head-finder/types.ts';
+export type { OnnxModelFile } from './load.ts';
+export { loadModelFile, MAX_IR_VERSION, MAX_OPSET, parseModel } from './load.ts';
+export type { ModelMetadata } from './metadata.ts';
+export { parseNames, readMetadata } from './metadata.ts';
 export type {
   AttributeProto,
   GraphProto,
@@ -30,6 +38,8 @@ export type {
   ValueInfoProto,
 } from './proto/onnx_pb.ts';
 export { deserialize, serialize } from './serialize.ts';
+export type { PictureInput, StaticInput } from './shapes.ts';
+export { pictureInput, withExtraOutputs, withStaticInput } from './shapes.ts';
 export { STAND_IN_SCORE, standInDetector } from './stand-in.ts';
 export type { TensorData } from './tensor.ts';
 export {

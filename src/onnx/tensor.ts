@@ -98,8 +98,8 @@ interface ViewConstructor<T> {
 
 function view<T>(raw: Uint8Array, type: ViewConstructor<T>): T {
   const size = type.BYTES_PER_ELEMENT;
-  // raw_data may begin at any byte of the file; a typed array needs its own alignment.
-  const bytes = raw.byteOffset % size === 0 ? raw : raw.slice();
+  // raw_data may begin at any byte of the file, a typed array needs its own alignment; `slice` of a Buffer copies nothing.
+  const bytes = raw.byteOffset % size === 0 ? raw : new Uint8Array(raw);
   return new type(bytes.buffer, bytes.byteOffset, Math.floor(bytes.byteLength / size));
 }
 
