@@ -1,0 +1,71 @@
+// Detections in the COCO results form: one JSON array, written as it comes and whole after close.
+import { rename } from 'node:fs/promises';
+import { basename, extname } from 'node:path';
+import type { Detection } from '#core';
+import type { Frame } from '../frame.ts';
+import { linesToFile } from './line-output.ts';
+import { outputFault } from './output-fault.ts';
+import { round, significant } from './result-form.ts';
+import type { Sink } from './sink.ts';
+import { temporaryBeside } from './whole-file.ts';
+
+export interface CocoJsonOptions {
+  /** Appears at `close`; until then a hidden file beside it grows. */
+  readonly path: string;
+  /** Category id of each class of the model; without it the class itself, from 0. */
+  readonly categoryIds?: readonly number[];
+}
+
+/**
+ * Rows are `{"image_id","category_id","bbox":[x,y,w,h],"score"}` with 3 decimals of a px and 5 of the score, and
+ * `score_var`, `box_var` [x1,y1,x2,y2] px² where the model knows them. `image_id` is the stem of the picture, as an
+ * integer where it is all digits; frames of a video have `<stem>_<frame>`.
+ */
+export async function createCocoJson({ path, categoryIds }: CocoJsonOptions): Promise<Sink> {
+  const temporary = temporaryBeside(path);
+  const output = await linesToFile(temporary).catch((cause: unknown) => {
+    throw outputFault(path, cause);
+  });
+  let rows = 0;
+  let closed = false;
+  return {
+    outputs: [path],
+    async write({ frame, detections }) {
+      for (const detection of detections) {
+        const row = JSON.stringify(cocoRow(frame, detection, categoryIds));
+        // The comma stands before a row: every line that was written can be closed with `]`.
+        await output.writeLine(`${rows === 0 ? '[' : ','}${row}`);
+        rows++;
+      }
+    },
+    async close() {
+      if (closed) return;
+      closed = true;
+      await output.writeLine(rows === 0 ? '[]' : ']').finally(() => output.close());
+      await rename(temporary, path).catch((cause: unknown) => {
+        throw outputFault(path, cause);
+      });
+    },
+  };
+}
+
+function cocoRow(frame: Frame, detection: Detection, categoryIds: readonly number[] | undefined): object {
+  const { box, boxVariance, classId, score, scoreVariance } = detection;
+  const bbox = [box.x1, box.y1, box.x2 - box.x1, box.y2 - box.y1];
+  return {
+    image_id: imageId(frame),
+    category_id: categoryIds?.[classId] ?? classId,
+    bbox: bbox.map((value) => round(value, 3)),
+    score: round(score, 5),
+    ...(scoreVariance === undefined ? {} : { score_var: significant(scoreVariance) }),
+    ...(boxVariance === undefined
+      ? {}
+      : { box_var: [boxVariance.x1, boxVariance.y1, boxVariance.x2, boxVariance.y2].map(significant) }),
+  };
+}
+
+function imageId({ source, index, ptsSeconds }: Frame): string | number {
+  const stem = basename(source, extname(source));
+  if (ptsSeconds !== undefined) return `${stem}_${index}`;
+  return /^\d+$/.test(stem) && Number.isSafeInteger(Number(stem)) ? Number(stem) : stem;
+}

@@ -1,0 +1,88 @@
+// The shape of a result for machines: one object per frame or picture, one entry per detection.
+import type { Box, BoxVariance, Detection } from '#core';
+import type { FrameResult } from './sink.ts';
+
+export interface DetectionForm {
+  readonly name: string;
+  readonly class: number;
+  readonly confidence: number;
+  readonly box: CornersForm;
+  readonly track_id?: number;
+  readonly score_var?: number;
+  readonly box_var?: CornersForm;
+}
+
+interface CornersForm {
+  readonly x1: number;
+  readonly y1: number;
+  readonly x2: number;
+  readonly y2: number;
+}
+
+export interface StreamForm {
+  readonly stream: string;
+  readonly frame: number;
+  readonly pts_s: number | null;
+  readonly width: number;
+  readonly height: number;
+  readonly detections: readonly DetectionForm[];
+}
+
+export interface PictureForm {
+  readonly source: string;
+  readonly width: number;
+  readonly height: number;
+  readonly detections: readonly DetectionForm[];
+}
+
+/** A frame of a video or a camera. `pts_s` is null where the source has no times. */
+export function streamForm({ frame, size, detections }: FrameResult): StreamForm {
+  return {
+    stream: frame.source,
+    frame: frame.index,
+    pts_s: frame.ptsSeconds === undefined ? null : round(frame.ptsSeconds, 6),
+    width: size.width,
+    height: size.height,
+    detections: detections.map(detectionForm),
+  };
+}
+
+/** A still picture. */
+export function pictureForm({ frame, size, detections }: FrameResult): PictureForm {
+  return {
+    source: frame.source,
+    width: size.width,
+    height: size.height,
+    detections: detections.map(detectionForm),
+  };
+}
+
+/** Boxes in px with 2 decimals, confidence with 5, variances with 4 significant digits. */
+export function detectionForm(detection: Detection): DetectionForm {
+  const { box, boxVariance, scoreVariance, trackId } = detection;
+  return {
+    name: detection.className,
+    class: detection.classId,
+    confidence: round(detection.score, 5),
+    box: eachCorner(box, (value) => round(value, 2)),
+    ...(trackId === undefined ? {} : { track_id: trackId }),
+    ...(scoreVariance === undefined ? {} : { score_var: significant(scoreVariance) }),
+    ...(boxVariance === undefined ? {} : { box_var: eachCorner(boxVariance, significant) }),
+  };
+}
+
+function eachCorner(
+  { x1, y1, x2, y2 }: Box<'frame'> | BoxVariance<'frame'>,
+  map: (value: number) => number,
+): CornersForm {
+  return { x1: map(x1), y1: map(y1), x2: map(x2), y2: map(y2) };
+}
+
+export function round(value: number, decimals: number): number {
+  return Number(value.toFixed(decimals));
+}
+
+/** Variances span many powers of ten: 4 digits that count, however small. */
+export function significant(value: number): number {
+  return Number(value.toPrecision(4));
+}
