@@ -51,6 +51,8 @@ export type {
 } from './head-layout.ts';
 export type { FitPolicy, Letterbox } from './letterbox.ts';
 export { createLetterbox, DEFAULT_FIT, toFrame, toInput, varianceToFrame } from './letterbox.ts';
+export type { LightLadder, LightMeasurement, LightPolicy, LightState } from './light.ts';
+export { firstLight, nextLight, thresholdInLight } from './light.ts';
 export type { Bimodality, MeanVariance, SplitFit } from './mixture.ts';
 export {
   bimodality,
@@ -104,3 +106,11 @@ export {
   thresholdRequirement,
   whyUnavailable,
 } from './threshold.ts';
+export type { ThresholdsChoice, ThresholdsFile } from './thresholds-file.ts';
+export {
+  expectThresholdsFor,
+  parseThresholdsFile,
+  toLightPolicy,
+  toSuppression,
+  toThresholdPolicy,
+} from './thresholds-file.ts';
