@@ -29,12 +29,14 @@ export function boxArea(box: Box<Space>): number {
 }
 
 /** Intersection over union in [0, 1]; 0 (never NaN) where both boxes are empty. */
-export function iou<S extends Space>(a: Box<S>, b: Box<S>): number {
+export function iou<S extends Space>(a: Box<S>, b: Box<NoInfer<S>>): number {
   const width = Math.min(a.x2, b.x2) - Math.max(a.x1, b.x1);
   const height = Math.min(a.y2, b.y2) - Math.max(a.y1, b.y1);
   if (width <= 0 || height <= 0) return 0;
   const intersection = width * height;
-  return intersection / (boxArea(a) + boxArea(b) - intersection);
+  const union = boxArea(a) + boxArea(b) - intersection;
+  // Sides below 1e-150 px multiply to an area of 0.
+  return union > 0 ? intersection / union : 0;
 }
 
 /** The part of a box inside a frame, or undefined where nothing with an area is left. */
@@ -45,5 +47,5 @@ export function clipBox(box: Box<'frame'>, width: number, height: number): Box<'
     x2: Math.max(0, Math.min(width, box.x2)),
     y2: Math.max(0, Math.min(height, box.y2)),
   };
-  return clipped.x2 > clipped.x1 && clipped.y2 > clipped.y1 ? clipped : undefined;
+  return boxArea(clipped) > 0 ? clipped : undefined;
 }

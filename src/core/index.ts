@@ -108,7 +108,6 @@ export {
 } from './threshold.ts';
 export type { ThresholdsChoice, ThresholdsFile } from './thresholds-file.ts';
 export {
-  expectThresholdsFor,
   parseThresholdsFile,
   toLightPolicy,
   toSuppression,

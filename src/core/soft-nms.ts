@@ -87,7 +87,8 @@ function iouAt(boxes: Float32Array, a: number, b: number): number {
   const height = Math.min(boxes[a + 3]!, boxes[b + 3]!) - Math.max(boxes[a + 1]!, boxes[b + 1]!);
   if (width <= 0 || height <= 0) return 0;
   const intersection = width * height;
-  return intersection / (areaAt(boxes, a) + areaAt(boxes, b) - intersection);
+  const union = areaAt(boxes, a) + areaAt(boxes, b) - intersection;
+  return union > 0 ? intersection / union : 0;
 }
 
 function areaAt(boxes: Float32Array, first: number): number {

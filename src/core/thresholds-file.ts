@@ -69,9 +69,14 @@ export type ThresholdsFile = v.InferOutput<typeof schema>;
 /**
  * @param text JSON
  * @param path of the file, for messages
- * @throws ConfigError naming the file and the path of the key
+ * @param model where given, the file must have been made for it
+ * @throws ConfigError naming the file and the path of the key, or both hashes where they differ
  */
-export function parseThresholdsFile(text: string, path: string): ThresholdsFile {
+export function parseThresholdsFile(
+  text: string,
+  path: string,
+  model?: { readonly modelSha256: string },
+): ThresholdsFile {
   const parsed = v.safeParse(schema, parseJson(text, path));
   if (!parsed.success) throw toError(parsed.issues[0], path);
   const file = parsed.output;
@@ -81,6 +86,7 @@ export function parseThresholdsFile(text: string, path: string): ThresholdsFile 
     });
   }
   checkHysteresis(file, path);
+  if (model !== undefined) expectMadeFor(file, model.modelSha256, path);
   return file;
 }
 
@@ -136,8 +142,7 @@ function checkHysteresis({ hysteresis, conditions, cameras }: ThresholdsFile, pa
   });
 }
 
-/** @throws ConfigError naming both hashes where the file belongs to another model */
-export function expectThresholdsFor(file: ThresholdsFile, modelSha256: string, path: string): void {
+function expectMadeFor(file: ThresholdsFile, modelSha256: string, path: string): void {
   if (file.modelSha256 === modelSha256.toLowerCase()) return;
   throw new ConfigError(
     `${path} was made for the model with SHA-256 ${file.modelSha256}, but this model has ${modelSha256.toLowerCase()}`,
