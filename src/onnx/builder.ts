@@ -1,7 +1,6 @@
 // Small constructors for ONNX graphs: what tests and our own graphs are made of.
 import { create } from '@bufbuild/protobuf';
-import { ModelError } from '#core';
-import { toHalfBits } from './float16.ts';
+import { ModelError, toHalfBits } from '#core';
 import type {
   AttributeProto,
   GraphProto,

@@ -11,12 +11,20 @@ export {
   tensor,
   valueInfo,
 } from './builder.ts';
+export type { Family } from './contracts.ts';
+export { CONTRACTS, describeContract } from './contracts.ts';
 export type { ExternalFile } from './external-data.ts';
 export { externalFiles } from './external-data.ts';
+export type { PreprocessGuess } from './family.ts';
+export { guessPreprocess } from './family.ts';
 export { withFloatInterface } from './float-interface.ts';
-export { fromHalfBits, toHalfBits } from './float16.ts';
 export type { Axis, GraphView } from './graph.ts';
 export { normalizeInputs, viewGraph } from './graph.ts';
+export { findHead } from './head-finder/find-head.ts';
+export type { OwnFormat } from './head-finder/own-format.ts';
+export { OWN_FORMAT_VERSION, ownFormat } from './head-finder/own-format.ts';
+export { planTaps } from './head-finder/plan-taps.ts';
+export { HEAD_KINDS } from './head-finder/refuse.ts';
 export type {
   DistributionTap,
   FindHeadOptions,
@@ -25,10 +33,13 @@ export type {
   MeasuredShapes,
   TapPlan,
 } from './head-finder/types.ts';
+export type { DescribeParts, HeadDescription, ModelDescription, TensorDescription } from './inspect.ts';
+export { describeModel } from './inspect.ts';
 export type { OnnxModelFile } from './load.ts';
 export { loadModelFile, MAX_IR_VERSION, MAX_OPSET, parseModel } from './load.ts';
 export type { ModelMetadata } from './metadata.ts';
 export { parseNames, readMetadata } from './metadata.ts';
+export { parsePreprocess } from './preprocess-option.ts';
 export type {
   AttributeProto,
   GraphProto,

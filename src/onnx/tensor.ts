@@ -1,6 +1,6 @@
 // Element types of ONNX tensors, and constant tensors as typed arrays.
-import { ModelError } from '#core';
-import { fromHalfBits } from './float16.ts';
+import { fromHalfBits, ModelError } from '#core';
+
 import type { TensorProto } from './proto/onnx_pb.ts';
 import { TensorProto_DataLocation, TensorProto_DataType } from './proto/onnx_pb.ts';
 

@@ -3,6 +3,7 @@
 
 import { create } from '@bufbuild/protobuf';
 import type { HeadKind, Size } from '#core';
+import { toHalfBits } from '#core';
 import type { AttributeValue, ModelProto, NodeProto, TensorProto } from '#onnx';
 import {
   ElementType,
@@ -14,7 +15,6 @@ import {
   serialize,
   standInDetector,
   tensor,
-  toHalfBits,
   valueInfo,
 } from '#onnx';
 import { StringStringEntryProtoSchema, TensorProto_DataLocation } from '../../src/onnx/proto/onnx_pb.ts';

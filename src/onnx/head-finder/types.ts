@@ -18,6 +18,8 @@ export interface DistributionTap {
   /** Name of the tensor with the probabilities. */
   readonly tensor: string;
   readonly bins: number;
+  /** Axis of the bins; negative counts from the end. */
+  readonly axis: number;
 }
 
 export interface FindHeadOptions {

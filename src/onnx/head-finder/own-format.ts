@@ -1,0 +1,79 @@
+// The metadata key `edge_detect` of our own models: versioned JSON.
+import type { PreprocessContract } from '#core';
+import { ModelError } from '#core';
+import type { ModelMetadata } from '../metadata.ts';
+
+export const OWN_FORMAT_VERSION = 1;
+
+export interface OwnFormat {
+  readonly version: number;
+  readonly classes?: readonly string[];
+  readonly preprocess?: PreprocessContract;
+}
+
+/**
+ * @returns undefined for models that are not ours
+ * @throws ModelError when the JSON is broken or of a newer version
+ */
+export function ownFormat({ edgeDetect }: ModelMetadata): OwnFormat | undefined {
+  if (edgeDetect === undefined) return undefined;
+  let value: unknown;
+  try {
+    value = JSON.parse(edgeDetect);
+  } catch (cause) {
+    throw new ModelError('the metadata key edge_detect is no JSON', {
+      hint: 'export the model again',
+      cause,
+    });
+  }
+  if (!isRecord(value) || typeof value['version'] !== 'number') {
+    throw new ModelError('the metadata key edge_detect has no version', { hint: 'export the model again' });
+  }
+  const { version } = value;
+  if (version > OWN_FORMAT_VERSION) {
+    throw new ModelError(
+      `the model is of edge-detect format ${version}; this program knows up to ${OWN_FORMAT_VERSION}`,
+      { hint: 'update edge-detect' },
+    );
+  }
+  const classes = value['classes'];
+  const preprocess = value['preprocess'];
+  return {
+    version,
+    ...(isNames(classes) ? { classes } : {}),
+    ...(preprocess === undefined ? {} : { preprocess: contractOf(preprocess) }),
+  };
+}
+
+function contractOf(value: unknown): PreprocessContract {
+  const fit = isRecord(value) ? value['fit'] : undefined;
+  const valid =
+    isRecord(value) &&
+    isRecord(fit) &&
+    (fit['mode'] === 'letterbox' || fit['mode'] === 'stretch') &&
+    (fit['align'] === 'center' || fit['align'] === 'top-left') &&
+    typeof fit['enlarge'] === 'boolean' &&
+    (value['channels'] === 'rgb' || value['channels'] === 'bgr') &&
+    isTriple(value['mean']) &&
+    isTriple(value['std']) &&
+    value['std'].every((std) => std !== 0) &&
+    typeof value['pad'] === 'number';
+  if (!valid) {
+    throw new ModelError('the preprocessing contract in the metadata key edge_detect is incomplete', {
+      hint: 'expected fit {mode, align, enlarge}, channels, mean [3], std [3] and pad; export the model again',
+    });
+  }
+  return value as unknown as PreprocessContract;
+}
+
+function isRecord(value: unknown): value is Readonly<Record<string, unknown>> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}
+
+function isNames(value: unknown): value is readonly string[] {
+  return Array.isArray(value) && value.every((name) => typeof name === 'string');
+}
+
+function isTriple(value: unknown): value is readonly number[] {
+  return Array.isArray(value) && value.length === 3 && value.every(Number.isFinite);
+}
