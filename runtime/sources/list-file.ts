@@ -3,6 +3,7 @@ import { existsSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
 import { dirname, extname, isAbsolute, join } from 'node:path';
 import { DataError } from '#core';
+import { isGlob } from './glob.ts';
 
 export interface ListEntry {
   /** 1-based line in the file. */
@@ -48,7 +49,7 @@ function unquote(text: string): string {
 
 /**
  * Where the entries lead: `./x` and `../x` are relative to the list file; other relative ones too, and where nothing
- * is there, relative to the working directory, with a notice.
+ * is there, relative to the working directory, with a notice. Patterns start at the list file.
  */
 export function resolveList(listPath: string, entries: readonly ListEntry[]): ResolvedList {
   const folder = dirname(listPath);
@@ -58,7 +59,7 @@ export function resolveList(listPath: string, entries: readonly ListEntry[]): Re
   for (const { line, text } of entries) {
     const besideList = join(folder, text);
     if (isAbsolute(text) || text.includes('://')) specs.push(text);
-    else if (/^\.\.?\//.test(text) || existsSync(besideList)) specs.push(besideList);
+    else if (/^\.\.?\//.test(text) || isGlob(text) || existsSync(besideList)) specs.push(besideList);
     else if (existsSync(text)) {
       specs.push(text);
       fromWorkingDirectory++;

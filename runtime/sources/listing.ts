@@ -1,5 +1,5 @@
 // Finds the pictures and clips that a folder, a pattern or a list file stands for.
-import { readdirSync, statSync } from 'node:fs';
+import { type Dirent, readdirSync, readlinkSync, type Stats, statSync } from 'node:fs';
 import { basename, dirname, extname, join } from 'node:path';
 import { DataError, SourceError } from '#core';
 import { isPicturePath, isUnreadablePicturePath, pictureExtensions } from '#data/images';
@@ -41,19 +41,25 @@ export function isListFile(path: string): boolean {
   return ['.txt', '.csv'].includes(extname(path).toLowerCase());
 }
 
-function kindOf(path: string): 'file' | 'folder' | 'nothing' {
+/** What stands there, links followed; undefined for nothing, a loop of links, or a name that no disk can hold. */
+export function statOf(path: string): Stats | undefined {
   try {
-    return statSync(path).isDirectory() ? 'folder' : 'file';
+    return statSync(path);
   } catch {
-    return 'nothing';
+    return undefined;
   }
+}
+
+function kindOf(path: string): 'file' | 'folder' | 'nothing' {
+  const found = statOf(path);
+  return found === undefined ? 'nothing' : found.isDirectory() ? 'folder' : 'file';
 }
 
 function listFolder(folder: string, isVideoPath: IsVideoPath): Listing {
   const names: string[] = [];
   const missing: { source: string; reason: string }[] = [];
   let subfolders = 0;
-  for (const entry of readdirSync(folder, { withFileTypes: true })) {
+  for (const entry of entriesOf(folder)) {
     if (entry.name.startsWith('.')) continue;
     const path = join(folder, entry.name);
     const kind = entryKind(entry, path);
@@ -65,6 +71,20 @@ function listFolder(folder: string, isVideoPath: IsVideoPath): Listing {
   const listing = { ...keepMedia(folder, paths, isVideoPath), missing };
   if (listing.paths.length === 0) throw nothingReadable(`the folder ${folder}`, paths, subfolders, folder);
   return listing;
+}
+
+function entriesOf(folder: string): readonly Dirent[] {
+  try {
+    return readdirSync(folder, { withFileTypes: true });
+  } catch (cause) {
+    throw new SourceError(
+      `the folder ${folder} cannot be read: ${cause instanceof Error ? cause.message : cause}`,
+      {
+        hint: 'check its permissions',
+        cause,
+      },
+    );
+  }
 }
 
 function listPattern(pattern: string, isVideoPath: IsVideoPath): Listing {
@@ -80,11 +100,7 @@ async function listLines(listPath: string, isVideoPath: IsVideoPath): Promise<Li
   const notices = [...list.notices];
   const missing = [...list.missing];
   for (const spec of list.specs) {
-    const kind = spec.includes('://') ? 'file' : kindOf(spec);
-    // A line with a file's name is taken as it is, also where the file is gone: it is reported when its turn comes.
-    const nested = kind === 'folder' ? listFolder(spec, isVideoPath) : undefined;
-    const matched = kind === 'nothing' && isGlob(spec) ? listPattern(spec, isVideoPath) : undefined;
-    const found = nested ?? matched ?? onlyPath(spec);
+    const found = listLine(spec, isVideoPath);
     for (const path of found.paths) paths.push(path);
     notices.push(...found.notices);
     missing.push(...found.missing);
@@ -95,6 +111,21 @@ async function listLines(listPath: string, isVideoPath: IsVideoPath): Promise<Li
     });
   }
   return { paths, notices, missing };
+}
+
+/** A line that stands for nothing is reported, and the others are read. */
+function listLine(spec: string, isVideoPath: IsVideoPath): Listing {
+  if (spec.includes('://')) return onlyPath(spec);
+  const kind = kindOf(spec);
+  try {
+    if (kind === 'folder') return listFolder(spec, isVideoPath);
+    if (kind === 'nothing' && isGlob(spec)) return listPattern(spec, isVideoPath);
+  } catch (fault) {
+    if (!(fault instanceof DataError || fault instanceof SourceError)) throw fault;
+    return { paths: [], notices: [], missing: [{ source: spec, reason: fault.message }] };
+  }
+  // A file's name is taken as it is, also where the file is gone: it is reported when its turn comes.
+  return onlyPath(spec);
 }
 
 function keepMedia(
@@ -139,12 +170,21 @@ function nothingReadable(
 /** The error for a name behind which nothing stands, with the name that was probably meant. */
 export function missingSource(spec: string): SourceError {
   const folder = dirname(spec);
+  if (isLink(spec)) {
+    return new SourceError(
+      `source ${spec} is a link that leads nowhere, or into a folder without permission`,
+      {
+        hint: 'repair the link or name its target',
+      },
+    );
+  }
   let names: readonly string[];
   try {
     names = readdirSync(folder);
-  } catch {
-    return new SourceError(`source ${spec} does not exist: there is no folder ${folder}`, {
+  } catch (cause) {
+    return new SourceError(`source ${spec} does not exist: the folder ${folder} cannot be read`, {
       hint: 'check the path; relative paths start at the working directory',
+      cause,
     });
   }
   const nearest = nearestName(basename(spec), names);
@@ -154,4 +194,13 @@ export function missingSource(spec: string): SourceError {
         ? 'check the path; relative paths start at the working directory'
         : `did you mean ${join(folder, nearest)}?`,
   });
+}
+
+function isLink(path: string): boolean {
+  try {
+    readlinkSync(path);
+    return true;
+  } catch {
+    return false;
+  }
 }

@@ -3,6 +3,7 @@
 import sharp, { type FailOnOptions, type Metadata } from 'sharp';
 import { DataError, type Size } from '#core';
 import { decodeBmp, isBmp } from './bmp.ts';
+import { looksLikePicture } from './signature.ts';
 
 export interface DecodedPicture {
   /** As displayed: turned by the EXIF orientation. */
@@ -60,7 +61,7 @@ async function readMetadata(bytes: Uint8Array, name: string): Promise<Metadata> 
   const metadata = await sharp(bytes, { limitInputPixels: false, failOn: 'none' })
     .metadata()
     .catch((cause: unknown) => {
-      throw notAPicture(name, describeContent(bytes), cause);
+      throw looksLikePicture(bytes) ? damaged(name, cause) : notAPicture(name, describeContent(bytes), cause);
     });
   if (!FORMATS.has(metadata.format)) throw notAPicture(name, `it holds ${metadata.format}`);
   if (metadata.depth !== 'uchar' && metadata.depth !== 'ushort') {
@@ -112,10 +113,7 @@ async function decodeOrExplain(
       ? undefined
       : await decodeWith(bytes, 'error', sixteenBit).catch(() => undefined);
     if (pixels) return { pixels, warning: `${name}: read, but the decoder complains: ${reason}` };
-    throw new DataError(`${name}: damaged: ${reason}`, {
-      hint: 'restore the file from its origin, or take it out of the source',
-      cause: strictFault,
-    });
+    throw damaged(name, strictFault);
   }
 }
 
@@ -148,6 +146,13 @@ function scaleSixteenBit(values: Uint16Array): { readonly rgb: Uint8Array; reado
     rgb[i] = Math.round(value / 257); // 65535 / 255 = 257
   }
   return { rgb, peak };
+}
+
+function damaged(name: string, cause: unknown): DataError {
+  return new DataError(`${name}: damaged: ${decoderWords(cause)}`, {
+    hint: 'restore the file from its origin, or take it out of the source',
+    cause,
+  });
 }
 
 function notAPicture(name: string, found: string, cause?: unknown): DataError {

@@ -2,4 +2,5 @@
 export { type EncodedFormat, encodedFormatOf, encodePicture } from './encode.ts';
 export { isPicturePath, isUnreadablePicturePath, pictureExtensions } from './extensions.ts';
 export { DEFAULT_MAX_PIXELS, type Picture, type ReadPictureOptions, readPicture } from './read-picture.ts';
+export { looksLikePicture } from './signature.ts';
 export { type RenderedSvg, renderSvg } from './svg.ts';
