@@ -289,6 +289,94 @@ export function twoLayoutsFit(input: Size = { width: 96, height: 96 }): ModelPro
   });
 }
 
+export interface RowPart {
+  readonly width: number;
+  /** Operator that makes the part from raw values: `Sigmoid`, `Exp`, ... */
+  readonly through?: string;
+}
+
+/**
+ * `output0[1, A, sum of widths]` (or turned) joined from parts that come out of convolutions, as real heads are:
+ * the structure that tells heads of equal shape apart. Values are zeros before `through`.
+ */
+export function joinedRows(
+  parts: readonly RowPart[],
+  options: {
+    readonly input?: Size;
+    readonly anchors?: number;
+    readonly channelsFirst?: boolean;
+    /** Adds a grid of positions to the first part, as decoding does. */
+    readonly grid?: boolean;
+    readonly metadata?: Readonly<Record<string, string>>;
+  } = {},
+): ModelProto {
+  const { input = { width: 96, height: 96 }, channelsFirst = false, grid = false, metadata = {} } = options;
+  const anchors = options.anchors ?? cellCount(input);
+  const total = parts.reduce((sum, { width }) => sum + width, 0);
+  const firstWidth = parts[0]?.width ?? 0;
+  const nodes = parts.flatMap(({ through, width }, index) => [
+    node('Conv', ['column', `kernel${width}`], [`raw${index}`]), // [1, width, A, 1]
+    node('Reshape', [`raw${index}`, `shape${width}`], [`rows${index}`]), // [1, width, A]
+    node(through ?? 'Identity', [`rows${index}`], [`part${index}`]),
+    ...(grid && index === 0 ? [node('Add', ['part0', 'grid'], ['placed'])] : []),
+  ]);
+  const joined = parts.map((_, index) => (grid && index === 0 ? 'placed' : `part${index}`));
+  const widths = [...new Set(parts.map(({ width }) => width))];
+  return model(
+    graph({
+      name: 'joined_rows',
+      nodes: [
+        ...nodes,
+        node('Concat', joined, [channelsFirst ? 'output0' : 'columns'], { axis: 1n }),
+        ...(channelsFirst ? [] : [node('Transpose', ['columns'], ['output0'], { perm: [0n, 2n, 1n] })]),
+      ],
+      inputs: [valueInfo('images', ElementType.FLOAT, [1, 3, input.height, input.width])],
+      outputs: [
+        valueInfo('output0', ElementType.FLOAT, channelsFirst ? [1, total, anchors] : [1, anchors, total]),
+      ],
+      initializers: [
+        tensor('column', [1, 1, anchors, 1], new Float32Array(anchors)),
+        ...widths.map((width) => tensor(`kernel${width}`, [width, 1, 1, 1], new Float32Array(width))),
+        ...widths.map((width) => ints(`shape${width}`, [1, width, anchors])),
+        ...(grid
+          ? [
+              tensor(
+                'grid',
+                [1, firstWidth, anchors],
+                new Float32Array(firstWidth * anchors).map((_, i) => i % anchors),
+              ),
+            ]
+          : []),
+      ],
+    }),
+    { metadata },
+  );
+}
+
+/** Rows of which the graph takes the best class itself (DeepStream exports): `[1, A, 6]`, not suppressed. */
+export function bestClassRows(
+  input: Size = { width: 96, height: 96 },
+  anchors = cellCount(input),
+): ModelProto {
+  return model(
+    graph({
+      name: 'best_class',
+      nodes: [
+        node('TopK', ['scores', 'one'], ['score', 'class'], { axis: 2n }),
+        node('Cast', ['class'], ['label'], { to: BigInt(ElementType.FLOAT) }),
+        node('Concat', ['boxes', 'score', 'label'], ['output'], { axis: 2n }),
+      ],
+      inputs: [valueInfo('images', ElementType.FLOAT, [1, 3, input.height, input.width])],
+      outputs: [valueInfo('output', ElementType.FLOAT, [1, anchors, 6])],
+      initializers: [
+        ints('one', [1]),
+        tensor('scores', [1, anchors, 2], new Float32Array(2 * anchors)),
+        tensor('boxes', [1, anchors, 4], new Float32Array(4 * anchors)),
+      ],
+    }),
+  );
+}
+
 /** Three YOLOv5 feature maps before decoding: `[1, 3, H, W, 5 + C]`, or `[1, 3 (5 + C), H, W]` when `joined`. */
 export function rawFeatureMaps({ joined = false, classCount = 80 } = {}): ModelProto {
   return constantGraph({

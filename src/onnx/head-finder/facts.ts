@@ -111,7 +111,10 @@ export function levelOfMap(facts: HeadFacts, rows: number, columns: number): Lev
 export function decodesGrid(facts: HeadFacts, outputName: string): boolean | undefined {
   const { operators, reachesConvolution, constants } = facts.tail(outputName);
   const hasGrid = constants.some(
-    ({ dims }) => dims.filter((dim) => dim > 1).length >= 2 && dims.reduce((a, b) => a * b, 1) >= 8,
+    ({ operator, dims }) =>
+      (operator === 'Add' || operator === 'Sub') &&
+      dims.filter((dim) => dim > 1).length >= 2 &&
+      dims.reduce((a, b) => a * b, 1) >= 8,
   );
   if (operators.has('Exp') || operators.has('Range') || hasGrid) return true;
   return reachesConvolution ? false : undefined;

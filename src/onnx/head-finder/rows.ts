@@ -187,14 +187,12 @@ export const recogniseEndToEnd: Recogniser = (facts) => {
   const extra = stride - 6;
   if (extra < 0) return [];
   const perAnchor = isAnchorCount(facts, rows);
-  const { endToEnd, task, keypointShape } = facts.metadata;
   const forced = facts.forced === 'end-to-end';
+  const { endToEnd } = facts.metadata;
   const suppressed =
     !perAnchor || endToEnd === true || facts.tail(output.name).operators.has('NonMaxSuppression');
   if (!forced && !suppressed && !selectsClass(facts, output)) return [];
-  // A longer row needs a reason: masks, keypoints, or a model that says it suppresses by itself.
-  const explained = extra === 0 || facts.maskChannels === extra || task === 'pose' || keypointShape;
-  if (!forced && !explained && endToEnd !== true) return [];
+  if (!forced && extra > 0 && !explainsLongRow(facts, output, extra)) return [];
   return [
     {
       layout: {
@@ -214,6 +212,16 @@ export const recogniseEndToEnd: Recogniser = (facts) => {
     },
   ];
 };
+
+/** A longer row needs a reason: masks, keypoints, or a model that says it suppresses by itself. */
+function explainsLongRow(facts: HeadFacts, { dims }: HeadOutput, extra: number): boolean {
+  const { endToEnd, task, keypointShape } = facts.metadata;
+  if (facts.maskChannels === extra || endToEnd === true) return true;
+  // `[1, 56, A]` of a pose model is turned: its second axis counts the anchors.
+  if (isAnchorCount(facts, dims[1] ?? 0)) return false;
+  if (keypointShape) return extra === keypointShape.reduce((product, count) => product * count, 1);
+  return task === 'pose';
+}
 
 /** DeepStream exports take the best class of every anchor inside the graph. */
 function selectsClass(facts: HeadFacts, { name, dims }: HeadOutput): boolean {

@@ -10,17 +10,19 @@ export interface Tail {
   readonly operators: ReadonlySet<string>;
   /** Whether the walk met a convolution: without one the tail says nothing. */
   readonly reachesConvolution: boolean;
-  /** Constants that arithmetic in the tail uses. */
+  /** Constants that are joined, handed on, or used in arithmetic in the tail. */
   readonly constants: readonly TailConstant[];
 }
 
 export interface TailConstant {
+  /** The operator that uses it. */
+  readonly operator: string;
   readonly dims: readonly number[];
   readonly largest: number;
 }
 
 const CONVOLUTIONS = new Set(['Conv', 'ConvInteger', 'QLinearConv', 'ConvTranspose', 'FusedConv']);
-const ARITHMETIC = new Set(['Add', 'Sub', 'Mul', 'Div', 'Identity', 'Concat']);
+const USERS_OF_CONSTANTS = new Set(['Add', 'Sub', 'Mul', 'Div', 'Identity', 'Concat']);
 const MAX_NODES = 2000;
 const MAX_CONSTANT = 1_000_000;
 
@@ -40,7 +42,7 @@ export function tailOf(view: GraphView, outputName: string): Tail {
     }
     if (node.opType === 'Constant') continue;
     operators.add(node.opType);
-    if (ARITHMETIC.has(node.opType)) constants.push(...constantInputs(view, node));
+    if (USERS_OF_CONSTANTS.has(node.opType)) constants.push(...constantInputs(view, node));
     open.push(...node.input);
   }
   return { operators, reachesConvolution, constants };
@@ -51,7 +53,7 @@ function constantInputs(view: GraphView, node: NodeProto): TailConstant[] {
     const tensor = view.constant(name);
     if (!tensor || isExternal(tensor) || elementCount(tensor) > MAX_CONSTANT) return [];
     const largest = tensorNumbers(tensor).reduce((most, value) => Math.max(most, Math.abs(value)), 0);
-    return [{ dims: tensor.dims.map(Number), largest }];
+    return [{ operator: node.opType, dims: tensor.dims.map(Number), largest }];
   });
 }
 
