@@ -8,7 +8,9 @@ import { providerName } from './session.ts';
 
 /** Node 20 loads no TypeScript in a worker: from the sources, the built worker is used (`npm run build`). */
 function workerUrl(): URL {
-  const built = import.meta.url.endsWith('.ts') ? '../../dist/runtime/session/ort-worker.js' : './ort-worker.js';
+  const built = import.meta.url.endsWith('.ts')
+    ? '../../dist/runtime/session/ort-worker.js'
+    : './ort-worker.js';
   return new URL(built, import.meta.url);
 }
 

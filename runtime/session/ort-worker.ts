@@ -2,8 +2,8 @@
 // called here and never on the main thread. The thread ends by itself after `close`: ending it from outside while a
 // run is under way would abort the whole process.
 import { parentPort } from 'node:worker_threads';
-import type { HeadTensor } from '#core';
 import * as ort from 'onnxruntime-node';
+import type { HeadTensor } from '#core';
 import type { FromWorker, OpenMessage, RunMessage, ToWorker } from './ort-messages.ts';
 
 if (parentPort === null) throw new Error('ort-worker is a worker thread and not a program');

@@ -1,0 +1,112 @@
+// Joins a source and a detector: frames go in, results come out in order, and the stages overlap.
+import type { Detected, Detector } from './detector.ts';
+import type { Frame } from './frame.ts';
+import type { FrameResult } from './sinks/sink.ts';
+import type { FrameSource, SourceEvent } from './sources/source.ts';
+import { type Channel, createChannel } from './streams/channel.ts';
+import { createSlots, type Slots } from './streams/slots.ts';
+
+export interface DetectionsOptions {
+  readonly source: FrameSource;
+  readonly detector: Detector;
+  readonly signal: AbortSignal;
+  /** Deliver whole frames too, for painting. */
+  readonly full?: boolean;
+  readonly onEvent?: (event: SourceEvent) => void;
+}
+
+export interface DetectionResult extends FrameResult {
+  /** Time spent in each stage, in ms. */
+  readonly timing: Detected['timing'];
+  /** `max_det` was reached: there may be more objects. */
+  readonly limitReached: boolean;
+}
+
+interface Batch {
+  readonly frames: readonly Frame[];
+  readonly detected: Promise<readonly Detected[]>;
+}
+
+/**
+ * Runs a detector over a source. A frame's bytes are valid until the next result is asked for.
+ *
+ * A file is read ahead by one frame per session, so that decoding, inference and the consumer overlap. A live source
+ * is not: the next frame is taken when the consumer is done, so that it is the newest one.
+ *
+ * @throws what the source throws, the model's error, or the signal's reason
+ */
+export async function* detections(options: DetectionsOptions): AsyncGenerator<DetectionResult, void, void> {
+  const { source, detector, signal } = options;
+  const stop = new AbortController();
+  const ended = AbortSignal.any([signal, stop.signal]);
+  const slots = createSlots(source.kind === 'live' ? detector.sessions : detector.sessions + 1);
+  const channel = createChannel<Batch>();
+  const producer = produce(options, ended, slots, channel);
+  try {
+    for (let batch = await channel.next(); batch !== undefined; batch = await channel.next()) {
+      yield* resultsOf(batch);
+      slots.release();
+    }
+  } finally {
+    stop.abort(new Error('the consumer stopped'));
+    await producer;
+    await drain(channel);
+  }
+}
+
+async function produce(
+  { source, detector, full = false, onEvent }: DetectionsOptions,
+  signal: AbortSignal,
+  slots: Slots,
+  channel: Channel<Batch>,
+): Promise<void> {
+  let frames: Frame[] = [];
+  const submit = () => {
+    const detected = detector.detect(frames);
+    detected.catch(() => undefined); // met by whoever reads the channel
+    channel.send({ frames, detected });
+    frames = [];
+  };
+  // A live frame is not kept waiting for others: the detector fills the batch up.
+  const batchSize = source.kind === 'live' ? 1 : detector.batchSize;
+  try {
+    await slots.acquire(signal);
+    const request = { fit: detector.fit, full, signal, ...(onEvent && { onEvent }) };
+    for await (const frame of source.frames(request)) {
+      frames.push(frame);
+      if (frames.length < batchSize) continue;
+      submit();
+      await slots.acquire(signal);
+    }
+    if (frames.length > 0) submit();
+    channel.end();
+  } catch (error) {
+    for (const frame of frames) frame.release();
+    channel.end(error);
+  }
+}
+
+async function* resultsOf({ frames, detected }: Batch): AsyncGenerator<DetectionResult, void, void> {
+  let given = 0;
+  try {
+    for (const [index, { detections: found, timing, limitReached }] of (await detected).entries()) {
+      const frame = frames[index];
+      if (frame === undefined) break;
+      yield { frame, size: frame.letterbox.frame, detections: found, timing, limitReached };
+      frame.release();
+      given++;
+    }
+  } finally {
+    for (const frame of frames.slice(given)) frame.release();
+  }
+}
+
+/** Waits for what is under way, so that no thread writes into memory that is given back. */
+async function drain(channel: Channel<Batch>): Promise<void> {
+  for (;;) {
+    const batch = await channel.next().catch(() => undefined);
+    if (batch === undefined) return;
+    await batch.detected.catch(() => undefined);
+    for (const frame of batch.frames) frame.release();
+  }
+}

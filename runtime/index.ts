@@ -1,0 +1,28 @@
+// Models and sources to detections, and detections to files.
+export type { DetectionResult, DetectionsOptions } from './detections.ts';
+export { detections } from './detections.ts';
+export type { Detected, Detector, StageTiming } from './detector.ts';
+export { type Ffmpeg, type LocateOptions, locateFfmpeg, redactCredentials } from './ffmpeg/index.ts';
+export type { Frame, FullFrame } from './frame.ts';
+export { readNames } from './names.ts';
+export type { DetectorOptions, OpenDetector } from './open-detector.ts';
+export { openDetector } from './open-detector.ts';
+export type { ModelOptions, OpenModel, UncertaintyRequest } from './open-model.ts';
+export { describeCapabilities, openModel } from './open-model.ts';
+export type { RunOptions, RunSummary } from './run.ts';
+export { runDetections } from './run.ts';
+export { probeProviders } from './session/probe.ts';
+export type { Provider } from './session/session.ts';
+export { createAnnotatedPictures } from './sinks/annotated-pictures.ts';
+export { createAnnotatedVideo } from './sinks/annotated-video.ts';
+export { createCocoJson } from './sinks/coco-json.ts';
+export { createCsv } from './sinks/csv.ts';
+export { createJsonLines } from './sinks/json-lines.ts';
+export { linesToFile, linesToStream } from './sinks/line-output.ts';
+export { createPainter } from './sinks/paint/index.ts';
+export { createRunFolder } from './sinks/run-folder.ts';
+export type { FrameResult, Sink } from './sinks/sink.ts';
+export { createYoloTxt } from './sinks/yolo-txt.ts';
+export { openSource } from './sources/open.ts';
+export type { FrameRequest, FrameSource, SourceEvent, SourceStats } from './sources/source.ts';
+export { DUSK_CLIP, drawDuskClip } from './stand-in-clip.ts';

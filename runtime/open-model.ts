@@ -1,0 +1,244 @@
+// From an ONNX file to a session whose head is understood.
+import type { Capabilities, HeadKind, Size } from '#core';
+import { ConfigError, ModelError } from '#core';
+import type {
+  HeadFinding,
+  ModelMetadata,
+  OnnxModelFile,
+  PictureInput,
+  PreprocessGuess,
+  TapPlan,
+} from '#onnx';
+import {
+  findHead,
+  guessPreprocess,
+  loadModelFile,
+  normalizeInputs,
+  parsePreprocess,
+  pictureInput,
+  planTaps,
+  readMetadata,
+  serialize,
+  withExtraOutputs,
+  withFloatInterface,
+  withStaticInput,
+} from '#onnx';
+import { COCO_NAMES } from './coco-names.ts';
+import { openOrtNodeSession } from './session/ort-node.ts';
+import type { Provider, Session, SessionInput } from './session/session.ts';
+
+/** What must be reported: `auto` takes what the model has; the others fail where it lacks it. */
+export type UncertaintyRequest = 'auto' | 'box' | 'score' | 'all' | 'none';
+
+export interface ModelOptions {
+  /** Input size where the file leaves it free; rounded up to the stride. */
+  readonly imageSize?: Size;
+  /** Forces the head's kind where it cannot be told. */
+  readonly layout?: HeadKind;
+  /** Overrides the preprocessing, in the words of `parsePreprocess`. */
+  readonly preprocess?: string;
+  /** Overrides the names in the file. */
+  readonly classNames?: readonly string[];
+  readonly uncertainty?: UncertaintyRequest;
+  readonly provider?: Provider;
+  /** Threads of one inference. */
+  readonly threads?: number;
+  /** Sessions side by side. */
+  readonly sessions?: number;
+}
+
+export interface OpenModel {
+  readonly file: OnnxModelFile;
+  readonly metadata: ModelMetadata;
+  readonly input: PictureInput;
+  readonly inputSize: Size;
+  readonly batchSize: number;
+  readonly inputSpec: SessionInput;
+  readonly taps: TapPlan;
+  readonly finding: HeadFinding;
+  readonly preprocess: PreprocessGuess;
+  readonly classNames: readonly string[];
+  readonly capabilities: Capabilities;
+  /** What was taken for granted, in sentences: family, preprocessing, names. */
+  readonly assumed: readonly string[];
+  readonly sessions: readonly Session[];
+}
+
+const DEFAULT_SIZE = 640;
+const STRIDE = 32;
+
+/**
+ * Loads a detector, runs it once on an empty picture to measure its outputs, and finds its head.
+ * @throws ModelError for anything that is not a detector known here or lacks the uncertainty asked for, DeviceError
+ * where the provider is not usable
+ */
+export async function openModel(path: string, options: ModelOptions = {}): Promise<OpenModel> {
+  const file = await loadModelFile(path);
+  const metadata = readMetadata(file.model);
+  const model = normalizeInputs(file.model);
+  const input = pictureInput(model);
+  if (input.channels !== 3) {
+    throw new ModelError(
+      `${path}: the input ${input.name} takes pictures of ${input.channels} channel, not 3`,
+      {
+        hint: 'export the model for colour pictures',
+      },
+    );
+  }
+  const inputSize = chooseSize(path, input, options.imageSize);
+  const batchSize = input.batch ?? 1;
+  const uncertainty = options.uncertainty ?? 'auto';
+  const wantsBox = uncertainty !== 'none' && uncertainty !== 'score';
+  const taps = wantsBox ? planTaps(model) : { outputs: [], notes: [] };
+  const fixed = withStaticInput(model, { batch: batchSize, ...inputSize });
+  const bytes = serialize(withExtraOutputs(withFloatInterface(fixed), taps.outputs));
+  const sessionOptions = {
+    provider: options.provider ?? { kind: 'cpu' as const },
+    threads: options.threads ?? 1,
+    ...(file.externalDataFolder === undefined ? {} : { externalDataFolder: file.externalDataFolder }),
+  };
+  const sessions = await openAll(options.sessions ?? 1, () =>
+    openOrtNodeSession(bytes, path, sessionOptions),
+  );
+  try {
+    const inputSpec = { name: input.name, shape: inputShape(input, batchSize, inputSize) };
+    const shapes = await measureOutputs(sessions[0] as Session, input, inputSpec);
+    const known = options.classNames ?? metadata.names;
+    const finding = findHead(model, shapes, taps, {
+      input: inputSize,
+      ...(options.layout === undefined ? {} : { layout: options.layout }),
+      ...(options.classNames === undefined ? {} : { classCount: options.classNames.length }),
+    });
+    const guess = guessPreprocess(model, finding.layout, input);
+    const overridden =
+      options.preprocess === undefined
+        ? guess
+        : { ...guess, contract: parsePreprocess(options.preprocess), assumed: [] };
+    const names = nameClasses(path, finding.layout.classCount, known, guess.family);
+    const capabilities = capabilitiesOf(finding);
+    refuseMissing(path, uncertainty, capabilities);
+    return {
+      file,
+      metadata,
+      input,
+      inputSize,
+      batchSize,
+      inputSpec,
+      taps,
+      finding,
+      preprocess: overridden,
+      classNames: names.classNames,
+      capabilities,
+      assumed: [...overridden.assumed, ...names.assumed],
+      sessions,
+    };
+  } catch (error) {
+    await Promise.all(sessions.map((session) => session.close()));
+    throw error;
+  }
+}
+
+async function openAll(count: number, open: () => Promise<Session>): Promise<readonly Session[]> {
+  const openings = await Promise.allSettled(Array.from({ length: count }, open));
+  const opened = openings.flatMap((opening) => (opening.status === 'fulfilled' ? [opening.value] : []));
+  const failed = openings.find((opening) => opening.status === 'rejected');
+  if (failed === undefined) return opened;
+  await Promise.all(opened.map((session) => session.close()));
+  throw failed.reason;
+}
+
+function chooseSize(path: string, input: PictureInput, asked: Size | undefined): Size {
+  const roundUp = (value: number) => Math.ceil(value / STRIDE) * STRIDE;
+  const size = {
+    width: input.width ?? roundUp(asked?.width ?? DEFAULT_SIZE),
+    height: input.height ?? roundUp(asked?.height ?? DEFAULT_SIZE),
+  };
+  const differs =
+    asked !== undefined && (differ(asked.width, input.width) || differ(asked.height, input.height));
+  if (differs) {
+    throw new ConfigError(
+      `imgsz=${asked.height},${asked.width}: ${path} was exported for ${size.height},${size.width} (height,width)`,
+      {
+        hint: `leave imgsz= away, or export the model again with imgsz=${asked.height},${asked.width} or dynamic=True`,
+      },
+    );
+  }
+  return size;
+}
+
+function differ(asked: number, fixed: number | undefined): boolean {
+  return fixed !== undefined && fixed !== asked;
+}
+
+function inputShape({ order }: PictureInput, batch: number, { width, height }: Size): readonly number[] {
+  return order === 'nchw' ? [batch, 3, height, width] : [batch, height, width, 3];
+}
+
+/** Runs the graph once on zeros: many files leave their output shapes out or wrong. */
+async function measureOutputs(
+  session: Session,
+  input: PictureInput,
+  spec: SessionInput,
+): Promise<ReadonlyMap<string, readonly number[]>> {
+  const length = spec.shape.reduce((product, axis) => product * axis, 1);
+  const array = input.dtype === 'uint8' ? new Uint8Array(length) : new Float32Array(length);
+  const { outputs } = await session.run(array, spec);
+  return new Map([...outputs].map(([name, { shape }]) => [name, shape]));
+}
+
+function nameClasses(
+  path: string,
+  classCount: number,
+  known: readonly string[] | undefined,
+  family: string,
+): { readonly classNames: readonly string[]; readonly assumed: readonly string[] } {
+  if (known !== undefined && known.length !== classCount && classCount > 0) {
+    throw new ModelError(`${path}: the head has ${classCount} classes, and there are ${known.length} names`, {
+      hint: 'give the right names with names=, or set layout= if the head was read wrongly',
+    });
+  }
+  if (known !== undefined) return { classNames: known, assumed: [] };
+  if (classCount === COCO_NAMES.length) {
+    return { classNames: COCO_NAMES, assumed: ['class names: the 80 of COCO, since the file has none'] };
+  }
+  const faces = family === 'yunet' || family === 'ultraface';
+  const classNames = Array.from({ length: classCount }, (_, id) => (faces ? 'face' : `class ${id}`));
+  return {
+    classNames,
+    assumed: [`class names: ${classNames.slice(0, 2).join(', ')}…, since the file has none`],
+  };
+}
+
+function capabilitiesOf({ capabilities }: HeadFinding): Capabilities {
+  const { boxVariance, scoreDistribution, limits } = capabilities;
+  return {
+    boxVariance,
+    scoreVariance: scoreDistribution !== 'none',
+    distribution: scoreDistribution === 'moments' ? 'none' : scoreDistribution,
+    limits,
+  };
+}
+
+function refuseMissing(path: string, asked: UncertaintyRequest, capabilities: Capabilities): void {
+  const missing = [
+    ...((asked === 'box' || asked === 'all') && !capabilities.boxVariance ? ['variance of its boxes'] : []),
+    ...((asked === 'score' || asked === 'all') && !capabilities.scoreVariance
+      ? ['variance of its scores']
+      : []),
+  ];
+  if (missing.length === 0) return;
+  throw new ModelError(
+    `${path} gives no ${missing.join(' and no ')}${capabilities.limits.length > 0 ? `: ${capabilities.limits.join('; ')}` : ''}`,
+    { hint: `it can say: ${describeCapabilities(capabilities)}; uncertainty=auto takes what there is` },
+  );
+}
+
+/** `score, variance of the boxes`: what a model can say, in words. */
+export function describeCapabilities({ scoreVariance, boxVariance, distribution }: Capabilities): string {
+  return [
+    'score',
+    ...(scoreVariance ? ['variance of the score'] : []),
+    ...(distribution === 'none' ? [] : [`law of the score (${distribution})`]),
+    ...(boxVariance ? ['variance of the boxes'] : []),
+  ].join(', ');
+}

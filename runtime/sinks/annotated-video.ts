@@ -1,0 +1,60 @@
+// Writes what the detector saw: the video with its boxes and how sure they are.
+import type { Ffmpeg } from '../ffmpeg/index.ts';
+import type { Encoder } from './encoder.ts';
+import { openEncoder } from './encoder.ts';
+import type { Painter } from './paint/index.ts';
+import type { FrameResult, Sink } from './sink.ts';
+
+export interface AnnotatedVideoOptions {
+  readonly ffmpeg: Ffmpeg;
+  /** Where the video of a source goes: `.mp4`, `.mov`, `.mkv` or `.m3u8`. */
+  readonly pathOf: (source: string) => string;
+  readonly painter: Painter;
+  readonly live: boolean;
+}
+
+interface Part {
+  readonly encoder: Encoder;
+  readonly key: string;
+  readonly firstSeconds: number;
+}
+
+/**
+ * Needs sources that were asked for whole frames. A change of size or source begins a new file, with a number where the
+ * name is taken.  Time stamps are kept, so a video of uneven rate stays one.
+ */
+export function createAnnotatedVideo(options: AnnotatedVideoOptions): Sink {
+  const outputs: string[] = [];
+  let part: Part | undefined;
+  const begin = async ({ frame, size }: FrameResult, key: string): Promise<Part> => {
+    await part?.encoder.close();
+    const wanted = options.pathOf(frame.source);
+    const before = outputs.filter((path) => path === wanted || path.startsWith(`${stemOf(wanted)}-`)).length;
+    const path = before === 0 ? wanted : wanted.replace(/(\.[^./\\]+)$/, `-${before + 1}$1`);
+    const full = frame.full ?? size;
+    const encoder = await openEncoder({ ...options, path, width: full.width, height: full.height });
+    outputs.push(path);
+    part = { encoder, key, firstSeconds: frame.ptsSeconds ?? 0 };
+    return part;
+  };
+  return {
+    outputs,
+    async write(result) {
+      const { full, source, ptsSeconds = 0 } = result.frame;
+      if (full === undefined || full.format !== 'yuv420p') {
+        throw new Error('annotated video needs whole yuv420p frames from the source');
+      }
+      const key = `${source} ${full.width}x${full.height}`;
+      const current = part?.key === key ? part : await begin(result, key);
+      await options.painter.paint(full, result.detections);
+      await current.encoder.write(full.data, ptsSeconds - current.firstSeconds);
+    },
+    async close() {
+      await part?.encoder.close();
+    },
+  };
+}
+
+function stemOf(path: string): string {
+  return path.replace(/\.[^./\\]+$/, '');
+}

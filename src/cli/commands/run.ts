@@ -1,0 +1,75 @@
+// What `predict` and `stream` share: open, run, sum up.
+import type { DetectionResult, FrameSource, OpenDetector } from '#runtime';
+import { locateFfmpeg, openSource, runDetections } from '#runtime';
+import type { Config } from '../config.ts';
+import { defined, openConfiguredDetector } from '../open.ts';
+import { say } from '../output.ts';
+import { sayEvent, startProgress, summaryLine } from '../report.ts';
+import { openSinks, type SinkDefaults } from '../sinks.ts';
+
+export interface RunDefaults extends SinkDefaults {
+  /** Told of each result after the sinks have it. */
+  readonly onResult?: (result: DetectionResult) => void;
+}
+
+export async function runCommand(config: Config, signal: AbortSignal, defaults: RunDefaults): Promise<void> {
+  config.required('model');
+  const source = await openConfiguredSource(config);
+  const detector = await openConfiguredDetector(config);
+  try {
+    await runWith(config, signal, source, detector, defaults);
+  } finally {
+    await detector.close();
+  }
+}
+
+async function runWith(
+  config: Config,
+  signal: AbortSignal,
+  source: FrameSource,
+  detector: OpenDetector,
+  defaults: RunDefaults,
+): Promise<void> {
+  const { sinks, needsFull } = await openSinks(config, source, defaults);
+  const progress = startProgress(config.number('max_frames') ?? source.frameCount);
+  let frames = 0;
+  try {
+    const summary = await runDetections({
+      source,
+      detector,
+      sinks,
+      signal,
+      full: needsFull,
+      onEvent: sayEvent,
+      ...defined('maxFrames', config.number('max_frames')),
+      onResult(result) {
+        progress.advance(++frames);
+        defaults.onResult?.(result);
+      },
+    });
+    progress.stop();
+    say(summaryLine(summary));
+    if (summary.outputs.length > 0) say(`results in ${summary.outputs.join(', ')}`);
+  } finally {
+    progress.stop();
+  }
+}
+
+export async function openConfiguredSource(config: Config): Promise<FrameSource> {
+  const ffmpeg = config.text('ffmpeg');
+  const streamBuffer = config.flag('stream_buffer');
+  const buffer = config.text('buffer') ?? (streamBuffer === true ? 'all' : undefined);
+  return openSource(config.required('source'), {
+    ...defined('stride', config.number('vid_stride')),
+    ...defined('buffer', buffer as 'newest' | 'all' | undefined),
+    ...defined('stallSeconds', config.number('stall')),
+    ...defined('retries', config.number('retries')),
+    ...defined('rtspTransport', config.text('rtsp_transport') as 'tcp' | 'udp' | undefined),
+    ...defined('hwaccel', config.text('hwaccel')),
+    ...defined('raw', config.text('raw')),
+    ...defined('deinterlace', config.flag('deinterlace')),
+    ...defined('squarePixels', config.flag('square_pixels')),
+    ...defined('maxPixels', config.number('max_pixels')),
+    ...(ffmpeg === undefined ? {} : { ffmpeg: await locateFfmpeg({ ffmpeg }) }),
+  });
+}

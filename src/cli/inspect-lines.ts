@@ -1,0 +1,43 @@
+// The description of a model in lines for people.
+import { formatShape } from '#core';
+import type { ModelDescription, TensorDescription } from '#onnx';
+
+export function inspectLines(path: string, model: ModelDescription, verbose: boolean): readonly string[] {
+  const { head, preprocess, classNames = [] } = model;
+  const opsets = Object.entries(model.opsets).map(([domain, version]) => `${domain} ${version}`);
+  const sayTensors = (tensors: readonly TensorDescription[]) =>
+    tensors
+      .map(({ name, dtype, shape }) => `${name} ${dtype}${shape === undefined ? '' : formatShape(shape)}`)
+      .join(', ');
+  const field = (name: string, text: string | undefined) =>
+    text === undefined || text === '' ? [] : [`${name.padEnd(13)} ${text}`];
+  return [
+    ...field('file', path),
+    ...field('format', `ONNX IR ${model.irVersion}, opset ${opsets.join(', ')}, by ${model.producer}`),
+    ...field(
+      'size',
+      `${model.nodeCount} nodes, ${millions(model.parameterCount)} parameters, quantisation: ${model.quantisation}`,
+    ),
+    ...field('description', model.description),
+    ...field('licence', model.license ?? 'not stated in the file'),
+    ...field('inputs', sayTensors(model.inputs)),
+    ...field('outputs', sayTensors(model.outputs)),
+    ...field('head', head && `${head.kind}, ${head.classCount} classes`),
+    ...field(
+      'classes',
+      classNames.slice(0, verbose ? undefined : 8).join(', ') +
+        (verbose || classNames.length <= 8 ? '' : ', …'),
+    ),
+    ...field('preprocess', preprocess && `${preprocess.text} (${preprocess.family})`),
+    ...field('it can say', head && ['score', ...head.can].join(', ')),
+    ...(head?.limits ?? []).flatMap((limit) => field('it cannot', limit)),
+    ...(verbose
+      ? [...(head?.evidence ?? []), ...model.boxDistribution].flatMap((line) => field('evidence', line))
+      : []),
+    ...model.assumed.flatMap((line) => field('assumed', line)),
+  ];
+}
+
+function millions(count: number): string {
+  return count >= 1e6 ? `${(count / 1e6).toFixed(2)} million` : String(count);
+}

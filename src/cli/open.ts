@@ -1,0 +1,87 @@
+// Opens what a command line names: model, source and sinks.
+import { availableParallelism } from 'node:os';
+import { DeviceError, type HeadKind } from '#core';
+import type { DetectorOptions, OpenDetector, UncertaintyRequest } from '#runtime';
+import { describeCapabilities, openDetector, readNames } from '#runtime';
+import type { Config } from './config.ts';
+import { parseDevice } from './device.ts';
+import { say } from './output.ts';
+import { readClasses, readSuppression, readThreshold } from './policies.ts';
+
+export async function openConfiguredDetector(config: Config): Promise<OpenDetector> {
+  const path = config.required('model');
+  refusePrecision(config);
+  const device = parseDevice(config.text('device') ?? 'cpu');
+  if (device !== 'auto') return describe(await openOn(path, config, { provider: device }), config);
+  try {
+    const detector = await openOn(path, config, { provider: { kind: 'cuda', index: 0 } });
+    say('device=auto: cuda:0');
+    return describe(detector, config);
+  } catch (error) {
+    if (!(error instanceof DeviceError)) throw error;
+    say(`device=auto: cpu (${error.message})`);
+    return describe(await openOn(path, config, { provider: { kind: 'cpu' } }), config);
+  }
+}
+
+async function openOn(
+  path: string,
+  config: Config,
+  provider: Pick<DetectorOptions, 'provider'>,
+): Promise<OpenDetector> {
+  const names = config.text('names');
+  const size = config.size('imgsz');
+  const sessions = config.number('sessions') ?? 1;
+  // One core is left to the decoder and to JSON; more than the cores would only wait for each other.
+  const threads =
+    config.number('threads') ?? Math.max(1, Math.floor((availableParallelism() - 1) / sessions));
+  const options: DetectorOptions = {
+    ...provider,
+    threads,
+    sessions,
+    uncertainty: (config.text('uncertainty') ?? 'auto') as UncertaintyRequest,
+    suppression: readSuppression(config),
+    ...defined('iou', config.number('iou')),
+    ...defined('maxDet', config.number('max_det')),
+    ...defined('agnostic', config.flag('agnostic_nms')),
+    ...defined('layout', config.text('layout') as HeadKind | undefined),
+    ...defined('preprocess', config.text('preprocess')),
+    ...defined('imageSize', size && { height: size[0], width: size[1] }),
+    ...defined('classNames', names === undefined ? undefined : await readNames(names)),
+  };
+  return openDetector(path, options, async ({ classNames, file }) => ({
+    threshold: await readThreshold(config, { classNames, sha256: file.sha256 }),
+    ...defined('classes', readClasses(config, classNames)),
+  }));
+}
+
+/** For optional properties, which must be absent rather than undefined. */
+export function defined<K extends string, V>(key: K, value: V | undefined): { readonly [P in K]?: V } {
+  return value === undefined ? {} : ({ [key]: value } as { readonly [P in K]?: V });
+}
+
+function refusePrecision(config: Config): void {
+  for (const key of ['half', 'int8']) {
+    if (config.flag(key)) {
+      say(`${key}=True changes nothing here: the precision is that of the ONNX file`);
+    }
+  }
+}
+
+/** Says once what the model is and which policies act on it. */
+function describe(detector: OpenDetector, config: Config): OpenDetector {
+  const { model, threshold, suppression, capabilities, provider, input } = detector;
+  const name = config.required('model').split('/').at(-1);
+  say(
+    `${name}: ${model.finding.layout.kind} head, ${detector.classNames.length} classes, input ${input.width}x${input.height} on ${provider}; ` +
+      `it can say: ${describeCapabilities(capabilities)}`,
+  );
+  if (config.text('nms') === undefined || config.text('threshold') === undefined) {
+    say(`policies: threshold=${threshold.kind}, nms=${suppression.kind}`);
+  }
+  if (config.flag('verbose')) {
+    for (const line of [...model.finding.evidence, ...model.assumed, ...capabilities.limits])
+      say(`  ${line}`);
+  }
+  return detector;
+}

@@ -1,0 +1,370 @@
+// Every option of the command line in one table: names and defaults as users of the Python tools know them.
+import type { Bounds, OptionType } from './values.ts';
+
+export type CommandName = 'predict' | 'stream' | 'inspect' | 'devices' | 'demo';
+
+export interface OptionSpec extends Bounds {
+  readonly key: string;
+  /** Other spellings, dashes and underscores alike. */
+  readonly aliases?: readonly string[];
+  readonly type: OptionType;
+  /** Shown in the help; the value itself is applied where the option is used. */
+  readonly defaultText?: string;
+  readonly help: string;
+  readonly commands: readonly CommandName[];
+}
+
+const RUN: readonly CommandName[] = ['predict', 'stream'];
+const MODEL: readonly CommandName[] = ['predict', 'stream', 'inspect'];
+
+export const OPTIONS: readonly OptionSpec[] = [
+  {
+    key: 'model',
+    aliases: ['weights', 'm'],
+    type: 'string',
+    help: 'ONNX file of the detector',
+    commands: [...MODEL, 'demo'],
+  },
+  {
+    key: 'source',
+    aliases: ['s', 'input'],
+    type: 'string',
+    help: 'picture, video, folder, glob, list file, camera number, rtsp:// or http:// address, - for a pipe',
+    commands: [...RUN, 'demo'],
+  },
+  {
+    key: 'imgsz',
+    aliases: ['img', 'img_size', 'imgsize'],
+    type: 'size',
+    min: 32,
+    max: 8192,
+    defaultText: "the model's own, else 640",
+    help: 'input size where the model leaves it free: one number, or height,width',
+    commands: MODEL,
+  },
+  {
+    key: 'conf',
+    aliases: ['conf_thres', 'confidence', 'threshold_base'],
+    type: 'number',
+    min: 0,
+    max: 1,
+    defaultText: '0.25',
+    help: 'least score; conf.person=0.5 for one class',
+    commands: RUN,
+  },
+  {
+    key: 'iou',
+    aliases: ['iou_thres'],
+    type: 'number',
+    min: 0,
+    max: 1,
+    defaultText: '0.7',
+    help: 'overlap above which a box suppresses another',
+    commands: RUN,
+  },
+  {
+    key: 'max_det',
+    type: 'integer',
+    min: 1,
+    max: 30000,
+    defaultText: '300',
+    help: 'most boxes per frame',
+    commands: RUN,
+  },
+  {
+    key: 'classes',
+    aliases: ['filter'],
+    type: 'list',
+    help: 'only these classes: numbers or names',
+    commands: RUN,
+  },
+  {
+    key: 'agnostic_nms',
+    aliases: ['agnostic'],
+    type: 'boolean',
+    defaultText: 'False',
+    help: 'suppress across classes',
+    commands: RUN,
+  },
+  {
+    key: 'threshold',
+    type: 'string',
+    choices: ['fixed', 'variance', 'std', 'tail-mass'],
+    defaultText: 'fixed',
+    help: 'rule that keeps a box',
+    commands: RUN,
+  },
+  {
+    key: 'k',
+    type: 'number',
+    min: -10,
+    max: 10,
+    defaultText: '0.3 (variance), 0.1 (std)',
+    help: 'strength of threshold=variance|std: keep above conf - k * variance|std',
+    commands: RUN,
+  },
+  {
+    key: 'tail',
+    type: 'number',
+    min: 0,
+    max: 1,
+    defaultText: '0.5',
+    help: 'threshold=tail-mass: least probability that the score is above conf',
+    commands: RUN,
+  },
+  { key: 'thresholds', type: 'string', help: 'thresholds file, as written by a comparison', commands: RUN },
+  {
+    key: 'condition',
+    type: 'string',
+    help: 'light condition whose thresholds to use (with thresholds=)',
+    commands: RUN,
+  },
+  {
+    key: 'nms',
+    type: 'string',
+    choices: ['hard', 'soft', 'uncertainty', 'box-uncertainty'],
+    defaultText: 'hard',
+    help: 'how overlapping boxes compete',
+    commands: RUN,
+  },
+  {
+    key: 'preset',
+    type: 'string',
+    choices: ['published'],
+    help: 'published: threshold=variance conf=0.5 k=0.3 nms=uncertainty',
+    commands: RUN,
+  },
+  {
+    key: 'uncertainty',
+    type: 'string',
+    choices: ['auto', 'box', 'score', 'all', 'none'],
+    defaultText: 'auto',
+    help: 'what must be reported; auto takes what the model has',
+    commands: RUN,
+  },
+  {
+    key: 'layout',
+    type: 'string',
+    help: 'shape of the head, where it cannot be told from the graph',
+    commands: MODEL,
+  },
+  {
+    key: 'preprocess',
+    type: 'string',
+    help: "override: 'rgb,0-1,letterbox', 'bgr,0-255,stretch,mean=1:2:3,std=1:2:3'",
+    commands: MODEL,
+  },
+  {
+    key: 'names',
+    type: 'string',
+    help: 'file with class names (one per line, or a data.yaml), or a list',
+    commands: MODEL,
+  },
+  {
+    key: 'device',
+    type: 'string',
+    defaultText: 'cpu',
+    help: 'cpu, auto, or 0 for the first CUDA device',
+    commands: RUN,
+  },
+  {
+    key: 'threads',
+    type: 'integer',
+    min: 1,
+    max: 256,
+    defaultText: 'cores - 1',
+    help: 'threads of one inference',
+    commands: RUN,
+  },
+  {
+    key: 'sessions',
+    aliases: ['workers'],
+    type: 'integer',
+    min: 1,
+    max: 64,
+    defaultText: '1',
+    help: 'inferences side by side',
+    commands: RUN,
+  },
+  {
+    key: 'half',
+    type: 'boolean',
+    help: 'accepted and without effect: the precision is that of the file',
+    commands: RUN,
+  },
+  {
+    key: 'int8',
+    type: 'boolean',
+    help: 'accepted and without effect: the precision is that of the file',
+    commands: RUN,
+  },
+  {
+    key: 'vid_stride',
+    aliases: ['vid-stride'],
+    type: 'integer',
+    min: 1,
+    max: 100000,
+    defaultText: '1',
+    help: 'take every n-th frame of a video',
+    commands: RUN,
+  },
+  {
+    key: 'buffer',
+    type: 'string',
+    choices: ['newest', 'all'],
+    defaultText: 'newest for live sources',
+    help: 'live sources: newest frame or every frame',
+    commands: ['stream'],
+  },
+  { key: 'stream_buffer', type: 'boolean', help: 'True is buffer=all', commands: ['stream'] },
+  {
+    key: 'stall',
+    type: 'number',
+    min: 0.5,
+    max: 600,
+    defaultText: '4',
+    help: 'live sources: seconds without a frame before reconnecting',
+    commands: ['stream'],
+  },
+  {
+    key: 'retries',
+    type: 'integer',
+    min: 0,
+    max: 1000000,
+    defaultText: 'without end',
+    help: 'live sources: connection attempts in a row before giving up',
+    commands: ['stream'],
+  },
+  {
+    key: 'rtsp_transport',
+    type: 'string',
+    choices: ['tcp', 'udp'],
+    defaultText: 'tcp',
+    help: 'transport of RTSP',
+    commands: ['stream'],
+  },
+  {
+    key: 'hwaccel',
+    type: 'string',
+    help: 'hardware decoding: a preset name, or arguments for ffmpeg',
+    commands: RUN,
+  },
+  { key: 'raw', type: 'string', help: 'with source=-: raw frames, rgb24:640x480@25', commands: ['stream'] },
+  {
+    key: 'deinterlace',
+    type: 'boolean',
+    defaultText: 'False',
+    help: 'deinterlace marked frames',
+    commands: RUN,
+  },
+  {
+    key: 'square_pixels',
+    type: 'boolean',
+    defaultText: 'False',
+    help: 'correct anamorphic video',
+    commands: RUN,
+  },
+  {
+    key: 'max_pixels',
+    type: 'integer',
+    min: 1,
+    max: 4000000000,
+    defaultText: '268402689',
+    help: 'largest picture that is read',
+    commands: RUN,
+  },
+  {
+    key: 'max_frames',
+    type: 'integer',
+    min: 1,
+    max: Number.MAX_SAFE_INTEGER,
+    help: 'stop after so many frames',
+    commands: RUN,
+  },
+  {
+    key: 'save',
+    type: 'boolean',
+    defaultText: 'False',
+    help: 'write annotated pictures or video to the run folder',
+    commands: RUN,
+  },
+  {
+    key: 'output',
+    aliases: ['o'],
+    type: 'string',
+    help: 'write annotated video to this .mp4, .mkv or .m3u8',
+    commands: RUN,
+  },
+  { key: 'save_txt', type: 'boolean', defaultText: 'False', help: 'write YOLO label files', commands: RUN },
+  {
+    key: 'save_conf',
+    type: 'boolean',
+    defaultText: 'False',
+    help: 'with the score as last column',
+    commands: RUN,
+  },
+  {
+    key: 'save_json',
+    type: 'boolean',
+    defaultText: 'False',
+    help: 'write COCO results (predictions.json)',
+    commands: RUN,
+  },
+  {
+    key: 'save_csv',
+    aliases: ['csv'],
+    type: 'boolean',
+    defaultText: 'False',
+    help: 'write predictions.csv',
+    commands: RUN,
+  },
+  {
+    key: 'project',
+    type: 'string',
+    defaultText: 'runs/detect',
+    help: 'folder of run folders',
+    commands: RUN,
+  },
+  { key: 'name', type: 'string', defaultText: 'predict', help: 'name of the run folder', commands: RUN },
+  {
+    key: 'exist_ok',
+    type: 'boolean',
+    defaultText: 'False',
+    help: 'write into an existing run folder',
+    commands: RUN,
+  },
+  {
+    key: 'json',
+    type: 'boolean',
+    defaultText: 'True for stream, False for predict',
+    help: 'print results as JSON lines',
+    commands: ['predict', 'stream', 'inspect', 'devices'],
+  },
+  {
+    key: 'ffmpeg',
+    type: 'string',
+    defaultText: 'from PATH',
+    help: 'path of the ffmpeg program',
+    commands: ['predict', 'stream', 'devices', 'demo'],
+  },
+  {
+    key: 'verbose',
+    aliases: ['v'],
+    type: 'boolean',
+    defaultText: 'False',
+    help: 'say what was recognised and assumed',
+    commands: ['predict', 'stream', 'inspect', 'devices', 'demo'],
+  },
+];
+
+/** Finds an option by any spelling of its name. */
+export function findOption(word: string): OptionSpec | undefined {
+  const wanted = canonical(word);
+  return OPTIONS.find(
+    ({ key, aliases = [] }) => key === wanted || aliases.some((alias) => canonical(alias) === wanted),
+  );
+}
+
+export function canonical(word: string): string {
+  return word.replaceAll('-', '_').toLowerCase();
+}

@@ -1,0 +1,78 @@
+// What a person reads while a run goes on and when it is over.
+import { SingleBar } from 'cli-progress';
+import type { DetectionResult, RunSummary, SourceEvent } from '#runtime';
+import { say } from './output.ts';
+
+export function sayEvent(event: SourceEvent): void {
+  switch (event.kind) {
+    case 'open': {
+      const rate =
+        event.framesPerSecond === undefined ? '' : `, ${Number(event.framesPerSecond.toFixed(3))} fps`;
+      say(`${event.source}: ${event.size.width}x${event.size.height}${rate}`);
+      break;
+    }
+    case 'damaged':
+      say(`warning: ${event.source}: ${event.reason}`);
+      break;
+    case 'lost':
+      say(`lost ${event.source}: ${event.reason}; next try in ${(event.retryInMs / 1000).toFixed(1)} s`);
+      break;
+    case 'resumed':
+      say(`resumed ${event.source}: ${event.size.width}x${event.size.height}`);
+      break;
+    case 'notice':
+      say(`${event.source}: ${event.message}`);
+      break;
+    default:
+      event satisfies never;
+  }
+}
+
+/** One line about a run: counts, speed, time per stage, what was lost. */
+export function summaryLine(summary: RunSummary): string {
+  const { frames, counts, wallSeconds, stages, source } = summary;
+  const total = [...counts.values()].reduce((sum, count) => sum + count, 0);
+  const classes = [...counts].slice(0, 5).map(([name, count]) => `${name} ${count}`);
+  if (counts.size > 5) classes.push('…');
+  const ms = (value: number) => value.toFixed(value < 9.95 ? 2 : 1);
+  const losses = [
+    ...(source.dropped > 0 ? [`${source.dropped} frames dropped`] : []),
+    ...(source.reconnects > 0 ? [`${source.reconnects} reconnects`] : []),
+    ...(source.damaged > 0 ? [`${source.damaged} damaged`] : []),
+    ...(summary.limitReachedFrames > 0 ? [`max_det reached in ${summary.limitReachedFrames} frames`] : []),
+  ];
+  return [
+    `${frames} frames, ${total} boxes${classes.length > 0 ? ` (${classes.join(', ')})` : ''} in ${wallSeconds.toFixed(1)} s (${(frames / Math.max(wallSeconds, 1e-9)).toFixed(1)} fps)`,
+    `per frame: pre ${ms(stages.pre)}, infer ${ms(stages.infer)}, post ${ms(stages.post)}, draw ${ms(stages.draw)} ms`,
+    ...(losses.length > 0 ? [losses.join(', ')] : []),
+  ].join('; ');
+}
+
+/** `bus.jpg: 4 person, 1 bus, 23.1 ms`. */
+export function resultLine({ frame, detections, size, timing }: DetectionResult): string {
+  const counts = new Map<string, number>();
+  for (const { className } of detections) counts.set(className, (counts.get(className) ?? 0) + 1);
+  const found = [...counts].map(([name, count]) => `${count} ${name}`).join(', ');
+  const time = timing.preMs + timing.inferMs + timing.postMs;
+  return `${frame.source} ${size.width}x${size.height}: ${found === '' ? 'nothing found' : found}, ${time.toFixed(1)} ms`;
+}
+
+export interface Progress {
+  advance(frames: number): void;
+  stop(): void;
+}
+
+/** A bar on stderr where a person looks at it and the end is known; nothing otherwise. */
+export function startProgress(total: number | undefined): Progress {
+  if (!process.stderr.isTTY || total === undefined)
+    return { advance: () => undefined, stop: () => undefined };
+  const bar = new SingleBar({
+    format: '{bar} {value}/{total} frames, {duration_formatted}, ETA {eta_formatted}',
+    stream: process.stderr,
+    hideCursor: true,
+    clearOnComplete: true,
+    etaBuffer: 50,
+  });
+  bar.start(total, 0);
+  return { advance: (frames) => bar.update(frames), stop: () => bar.stop() };
+}
