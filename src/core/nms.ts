@@ -160,7 +160,8 @@ class KeptBoxes {
   readonly #boxes: Float64Array;
   readonly #areas: Float64Array;
   readonly #next: Int32Array;
-  readonly #newest = new Map<number, number>();
+  /** By class id: the slot added last, -1 for none. */
+  #newest = new Int32Array(0);
 
   constructor(capacity: number) {
     this.#boxes = new Float64Array(4 * capacity);
@@ -170,15 +171,22 @@ class KeptBoxes {
 
   clear(): void {
     this.count = 0;
-    this.#newest.clear();
+    this.#newest.fill(-1);
   }
 
   add(boxes: Float32Array, first: number, group: number): void {
     const slot = this.count++;
     for (let side = 0; side < 4; side++) this.#boxes[4 * slot + side] = boxes[first + side]!;
     this.#areas[slot] = areaAt(boxes, first);
-    this.#next[slot] = this.#newest.get(group) ?? -1;
-    this.#newest.set(group, slot);
+    if (group >= this.#newest.length) this.#reserve(group + 1);
+    this.#next[slot] = this.#newest[group]!;
+    this.#newest[group] = slot;
+  }
+
+  #reserve(groups: number): void {
+    const grown = new Int32Array(groups * 2).fill(-1);
+    grown.set(this.#newest);
+    this.#newest = grown;
   }
 
   /** Whether a kept box of this group overlaps by more than `threshold`. */
@@ -189,7 +197,8 @@ class KeptBoxes {
     const x2 = boxes[first + 2]!;
     const y2 = boxes[first + 3]!;
     const area = areaAt(boxes, first);
-    for (let slot = this.#newest.get(group) ?? -1; slot >= 0; slot = this.#next[slot]!) {
+    if (group >= this.#newest.length) return false;
+    for (let slot = this.#newest[group]!; slot >= 0; slot = this.#next[slot]!) {
       const at = 4 * slot;
       const width = Math.min(x2, kept[at + 2]!) - Math.max(x1, kept[at]!);
       if (width <= 0) continue;

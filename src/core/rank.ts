@@ -2,14 +2,21 @@
 
 const DIGIT_BITS = 11;
 const BUCKETS = 1 << DIGIT_BITS;
+const MASK = BUCKETS - 1;
 const DIGITS = 3; // 3 * 11 >= 32 bits
+
+interface Run {
+  /** Turned-round bits of the rank: the smallest is the highest rank. */
+  readonly keys: Int32Array;
+  readonly places: Int32Array;
+}
 
 /** Scratch of one sorter; grown, never shrunk. */
 export class RankSorter {
-  #keys = new Uint32Array(0);
-  #order = new Int32Array(0);
-  #swap = new Int32Array(0);
-  readonly #starts = new Uint32Array(BUCKETS);
+  #front: Run = createRun(0);
+  #back: Run = createRun(0);
+  /** Per digit, how many keys have each value; then where their first goes. */
+  readonly #starts = new Int32Array(DIGITS * BUCKETS);
 
   /**
    * @param places places to order, `places[0..count)`, rising
@@ -17,47 +24,67 @@ export class RankSorter {
    * @returns `[0..count)` of a reused array: places by falling rank, equal ranks in the order that they came in
    */
   sort(places: Int32Array, ranks: Float32Array, count: number): Int32Array {
-    this.#reserve(ranks.length, count);
-    const bits = new Uint32Array(ranks.buffer, ranks.byteOffset, ranks.length);
-    const keys = this.#keys;
-    // Turned round: the smallest key is the highest rank, and a stable pass keeps ties in place.
-    for (let index = 0; index < count; index++) keys[places[index]!] = ~bits[places[index]!]!;
-    let from = this.#order;
-    let to = this.#swap;
-    from.set(count === places.length ? places : places.subarray(0, count));
-    for (let digit = 0; digit < DIGITS; digit++) {
-      if (!this.#pass(from, to, count, digit * DIGIT_BITS)) continue;
-      const previous = from;
-      from = to;
-      to = previous;
+    if (this.#front.places.length < count) {
+      this.#front = createRun(ranks.length);
+      this.#back = createRun(ranks.length);
     }
-    return from;
+    this.#load(places, ranks, count);
+    for (let digit = 0; digit < DIGITS; digit++) {
+      if (!this.#prepare(digit, count)) continue;
+      this.#distribute(digit, count);
+      const sorted = this.#back;
+      this.#back = this.#front;
+      this.#front = sorted;
+    }
+    return this.#front.places;
   }
 
-  /** @returns false where all keys agree in this digit, so that nothing was moved */
-  #pass(from: Int32Array, to: Int32Array, count: number, shift: number): boolean {
-    const keys = this.#keys;
-    const starts = this.#starts.fill(0);
-    const mask = BUCKETS - 1;
-    for (let index = 0; index < count; index++) starts[(keys[from[index]!]! >>> shift) & mask]!++;
-    if (count > 0 && starts[(keys[from[0]!]! >>> shift) & mask] === count) return false;
+  #load(places: Int32Array, ranks: Float32Array, count: number): void {
+    const bits = new Int32Array(ranks.buffer, ranks.byteOffset, ranks.length);
+    const front = this.#front;
+    const counts = this.#starts.fill(0);
+    for (let index = 0; index < count; index++) {
+      const place = places[index]!;
+      const key = ~bits[place]!;
+      front.places[index] = place;
+      front.keys[index] = key;
+      counts[key & MASK]!++;
+      counts[BUCKETS + ((key >>> DIGIT_BITS) & MASK)]!++;
+      counts[2 * BUCKETS + (key >>> (2 * DIGIT_BITS))]!++;
+    }
+  }
+
+  /** Counts become starts. @returns false where all keys agree in this digit, so that nothing would move */
+  #prepare(digit: number, count: number): boolean {
+    const starts = this.#starts;
+    const first = digit * BUCKETS;
     let start = 0;
-    for (let bucket = 0; bucket < BUCKETS; bucket++) {
+    for (let bucket = first; bucket < first + BUCKETS; bucket++) {
       const size = starts[bucket]!;
+      if (size === count) return false;
       starts[bucket] = start;
       start += size;
-    }
-    for (let index = 0; index < count; index++) {
-      const place = from[index]!;
-      to[starts[(keys[place]! >>> shift) & mask]!++] = place;
     }
     return true;
   }
 
-  #reserve(capacity: number, count: number): void {
-    if (this.#keys.length < capacity) this.#keys = new Uint32Array(capacity);
-    if (this.#order.length >= count) return;
-    this.#order = new Int32Array(Math.max(count, capacity));
-    this.#swap = new Int32Array(Math.max(count, capacity));
+  #distribute(digit: number, count: number): void {
+    const { keys, places } = this.#front;
+    const { keys: keysTo, places: placesTo } = this.#back;
+    const starts = this.#starts;
+    const first = digit * BUCKETS;
+    const shift = digit * DIGIT_BITS;
+    for (let index = 0; index < count; index++) {
+      const key = keys[index]!;
+      const bucket = first + ((key >>> shift) & MASK);
+      const to = starts[bucket]!;
+      starts[bucket] = to + 1;
+      keysTo[to] = key;
+      placesTo[to] = places[index]!;
+    }
   }
+}
+
+function createRun(capacity: number): Run {
+  return { keys: new Int32Array(capacity), places: new Int32Array(capacity) };
 }
