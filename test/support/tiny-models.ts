@@ -421,7 +421,7 @@ export interface DistributionDetectorSpec {
   readonly attention?: boolean;
 }
 
-/** YOLOv8 form with a box distribution in the graph, as `[1, 4 * bins, A]` logits → Softmax → expectation. */
+/** YOLOv8 form with a box distribution in the graph: `[1, 4 * bins, A]` logits → Softmax → expectation → boxes in px. */
 export function distributionDetector(spec: DistributionDetectorSpec = {}): ModelProto {
   const { input = { width: 96, height: 96 }, bins = 16, classNames = ['car'], expectation = 'Conv' } = spec;
   const anchors = cellCount(input);
@@ -441,11 +441,19 @@ export function distributionDetector(spec: DistributionDetectorSpec = {}): Model
     node('Softmax', ['side_logits'], ['side_probabilities'], { axis: byConvolution ? 1n : 3n }),
     node(expectation, ['side_probabilities', 'ramp'], ['distances']),
     ...(byConvolution
-      ? [node('Reshape', ['distances', 'flat'], ['boxes'])]
+      ? [node('Reshape', ['distances', 'flat'], ['sides'])]
       : [
           node('Reshape', ['distances', 'rows'], ['distance_rows']), // [1, A, 4]
-          node('Transpose', ['distance_rows'], ['boxes'], { perm: [0n, 2n, 1n] }),
+          node('Transpose', ['distance_rows'], ['sides'], { perm: [0n, 2n, 1n] }),
         ]),
+    node('Split', ['sides', 'halves'], ['left_top', 'right_bottom'], { axis: 1n }), // [1, 2, A] in cells
+    node('Sub', ['centers', 'left_top'], ['near']),
+    node('Add', ['centers', 'right_bottom'], ['far']),
+    node('Add', ['near', 'far'], ['twice_center']),
+    node('Div', ['twice_center', 'two'], ['center']),
+    node('Sub', ['far', 'near'], ['size']),
+    node('Concat', ['center', 'size'], ['cells'], { axis: 1n }),
+    node('Mul', ['cells', 'strides'], ['boxes']), // [1, 4, A] in px
     node('Concat', ['boxes', 'scores'], ['output0'], { axis: 1n }),
   ];
   if (spec.attention) {
@@ -465,6 +473,9 @@ export function distributionDetector(spec: DistributionDetectorSpec = {}): Model
         ints('split', [1, 4, bins, anchors]),
         ints('flat', [1, 4, anchors]),
         ints('rows', [1, anchors, 4]),
+        ...cellGrid(input),
+        ints('halves', [2, 2]),
+        floats('two', [], [2]),
         floats('ramp', byConvolution ? [1, bins, 1, 1] : [bins, 1], ramp),
         tensor(
           'scores',
@@ -478,6 +489,22 @@ export function distributionDetector(spec: DistributionDetectorSpec = {}): Model
     }),
     { metadata: { names: pythonNames(classNames), task: 'detect', stride: '32' } },
   );
+}
+
+/** `centers[1, 2, A]` in cells and `strides[1, A]` in px, for strides 8, 16, 32. */
+function cellGrid({ width, height }: Size): TensorProto[] {
+  const xs: number[] = [];
+  const ys: number[] = [];
+  const strides: number[] = [];
+  for (const stride of [8, 16, 32]) {
+    const columns = Math.ceil(width / stride);
+    for (let cell = 0; cell < columns * Math.ceil(height / stride); cell++) {
+      xs.push((cell % columns) + 0.5);
+      ys.push(Math.floor(cell / columns) + 0.5);
+      strides.push(stride);
+    }
+  }
+  return [floats('centers', [1, 2, xs.length], [...xs, ...ys]), floats('strides', [1, xs.length], strides)];
 }
 
 /** Bytes of an `.onnx` file. */
