@@ -43,64 +43,82 @@ export function createInputWriter(
   expectCarried(contract, type);
   const tables = contract.mean.map((mean, channel) => createTable(type, mean, contract.std[channel]!));
   const planar = layout === 'nchw';
+  const step = planar ? 1 : 3;
+  const at = (channel: number): ChannelTable => ({ channel, table: tables[channel]! });
+  const byPictureChannel: [ChannelTable, ChannelTable, ChannelTable] =
+    contract.channels === 'rgb' ? [at(0), at(1), at(2)] : [at(2), at(1), at(0)];
+  function fillPaddingInto(target: InputArray, input: Size): void {
+    const plane = input.width * input.height;
+    expectLength('input tensor', target.length, 3 * plane);
+    for (let channel = 0; channel < 3; channel++) {
+      const value = encode(type, contract.pad, contract.mean[channel]!, contract.std[channel]!);
+      if (planar) target.fill(value, channel * plane, (channel + 1) * plane);
+      else for (let index = channel; index < 3 * plane; index += 3) target[index] = value;
+    }
+  }
   return {
     type,
     layout,
     create(input) {
       const target = newArray(type, 3 * input.width * input.height);
-      this.fillPaddingInto(target, input);
+      fillPaddingInto(target, input);
       return target;
     },
-    fillPaddingInto(target, input) {
-      const plane = input.width * input.height;
-      expectLength('input tensor', target.length, 3 * plane);
-      for (let channel = 0; channel < 3; channel++) {
-        const value = encode(type, contract.pad, contract.mean[channel]!, contract.std[channel]!);
-        if (planar) target.fill(value, channel * plane, (channel + 1) * plane);
-        else for (let index = channel; index < 3 * plane; index += 3) target[index] = value;
-      }
-    },
+    fillPaddingInto,
     writeContentInto(target, content, letterbox) {
       const { input, padLeft, padTop } = letterbox;
       const { width, height } = letterbox.content;
       const plane = input.width * input.height;
       expectLength('input tensor', target.length, 3 * plane);
       expectLength('rgb24 picture', content.length, 3 * width * height);
-      for (let channel = 0; channel < 3; channel++) {
-        const source = contract.channels === 'rgb' ? channel : 2 - channel;
-        const first = padTop * input.width + padLeft;
-        const step = planar ? 1 : 3;
-        const start = planar ? channel * plane + first : channel + 3 * first;
-        const rowStep = step * input.width;
-        const copy: ChannelCopy = { start, step, rowStep, source, width, height };
-        writeChannelInto(target, content, tables[channel]!, copy);
-      }
+      const geometry: CopyGeometry = {
+        start: (padTop * input.width + padLeft) * step,
+        step,
+        rowStep: step * input.width,
+        channelStep: planar ? plane : 1,
+        width,
+        height,
+      };
+      writeInto(target, content, byPictureChannel, geometry);
     },
   };
 }
 
-interface ChannelCopy {
-  /** First element in the target, step to the next px, step to the next row. */
+interface CopyGeometry {
+  /** First element in the target; steps to the next px, the next row and the next channel. */
   readonly start: number;
   readonly step: number;
   readonly rowStep: number;
-  /** Channel in the rgb24 picture. */
-  readonly source: number;
+  readonly channelStep: number;
   readonly width: number;
   readonly height: number;
 }
 
-function writeChannelInto(
+interface ChannelTable {
+  /** Where this channel of the picture goes among the network's. */
+  readonly channel: number;
+  readonly table: InputArray;
+}
+
+function writeInto(
   target: InputArray,
   content: Uint8Array,
-  table: InputArray,
-  { start, step, rowStep, source, width, height }: ChannelCopy,
+  [red, green, blue]: readonly [ChannelTable, ChannelTable, ChannelTable],
+  { start, step, rowStep, channelStep, width, height }: CopyGeometry,
 ): void {
-  let from = source;
+  const { table: redTable } = red;
+  const { table: greenTable } = green;
+  const { table: blueTable } = blue;
+  const toRed = red.channel * channelStep;
+  const toGreen = green.channel * channelStep;
+  const toBlue = blue.channel * channelStep;
+  let from = 0;
   for (let row = 0; row < height; row++) {
     let to = start + row * rowStep;
     for (let column = 0; column < width; column++, from += 3, to += step) {
-      target[to] = table[content[from]!]!;
+      target[to + toRed] = redTable[content[from]!]!;
+      target[to + toGreen] = greenTable[content[from + 1]!]!;
+      target[to + toBlue] = blueTable[content[from + 2]!]!;
     }
   }
 }
