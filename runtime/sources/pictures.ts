@@ -1,6 +1,6 @@
 // Still pictures as a source of frames: read one or two ahead, so that decoding and inference overlap.
 import { DataError } from '#core';
-import { type Picture, type ReadPictureOptions, readPicture } from '#data/images';
+import { openPicture, type ReadPictureOptions } from '#data/images';
 import type { Frame } from '../frame.ts';
 import type { FrameRequest, FrameSource } from './source.ts';
 
@@ -10,12 +10,9 @@ export interface PicturesOptions extends Pick<ReadPictureOptions, 'maxPixels'> {
   readonly readAhead?: number;
 }
 
-type Outcome = {
-  readonly path: string;
-  readonly frame?: Frame;
-  readonly picture?: Picture;
-  readonly fault?: unknown;
-};
+type Outcome =
+  | { readonly path: string; readonly frame: Frame; readonly warnings: readonly string[] }
+  | { readonly path: string; readonly frame?: undefined; readonly fault: unknown };
 
 /**
  * Frames in the order of the paths. A picture that cannot be read is reported, counted and passed over; where no
@@ -34,15 +31,15 @@ export function openPictures(paths: readonly string[], options: PicturesOptions)
       let firstFault: unknown;
       for await (const outcome of readInOrder(paths, request, options, readAhead)) {
         request.signal.throwIfAborted();
-        const { path, frame, picture, fault } = outcome;
-        if (!frame || !picture) {
+        const { path, frame } = outcome;
+        if (!frame) {
           damaged++;
-          firstFault ??= fault;
-          request.onEvent?.({ kind: 'damaged', source: path, reason: damageReason(fault) });
+          firstFault ??= outcome.fault;
+          request.onEvent?.({ kind: 'damaged', source: path, reason: damageReason(outcome.fault) });
           continue;
         }
-        if (frames === 0) request.onEvent?.({ kind: 'open', source: name, size: picture.size });
-        for (const message of picture.warnings) request.onEvent?.({ kind: 'notice', source: path, message });
+        if (frames === 0) request.onEvent?.({ kind: 'open', source: name, size: frame.letterbox.frame });
+        for (const message of outcome.warnings) request.onEvent?.({ kind: 'notice', source: path, message });
         frames++;
         yield frame;
       }
@@ -79,20 +76,21 @@ async function readFrame(
   { maxPixels }: PicturesOptions,
 ): Promise<Outcome> {
   try {
-    const picture = await readPicture(path, maxPixels === undefined ? {} : { maxPixels });
+    const picture = await openPicture(path, maxPixels === undefined ? {} : { maxPixels });
     const letterbox = request.fit(picture.size);
+    // Decoded twice for painting: the network sees the same pixels whether somebody paints or not.
     const content = await picture.resizeTo(letterbox.content);
-    const full = { format: 'rgb24', ...picture.size, data: picture.rgb } as const;
+    const whole = request.full ? await picture.decode() : undefined;
     const frame: Frame = {
       source: path,
       index,
       letterbox,
-      content,
-      ...(request.full ? { full } : {}),
+      content: content.rgb,
+      ...(whole && { full: { format: 'rgb24', ...picture.size, data: whole.rgb } }),
       // Every picture has memory of its own, which goes with the frame.
       release: () => undefined,
     };
-    return { path, frame, picture };
+    return { path, frame, warnings: content.warnings };
   } catch (fault) {
     return { path, fault };
   }

@@ -18,19 +18,18 @@ export function isBmp(bytes: Uint8Array): boolean {
   return bytes.length >= 26 && bytes[0] === 0x42 && bytes[1] === 0x4d && (bytes[14] ?? 0) >= 40;
 }
 
+/** @throws DataError where the file is compressed, of another depth, or cut off */
+export function readBmpSize(bytes: Uint8Array, name: string): Size {
+  return readHeader(bytes, name).size;
+}
+
 /**
- * @param expectSize called with the size before any memory is taken; throws where it is too large
  * @returns rgb24 [height, width, 3]
  * @throws DataError where the file is compressed, of another depth, or cut off
  */
-export function decodeBmp(
-  bytes: Uint8Array,
-  name: string,
-  expectSize: (size: Size) => void,
-): { readonly size: Size; readonly rgb: Uint8Array } {
-  const header = readHeader(new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength), name);
+export function decodeBmp(bytes: Uint8Array, name: string): Uint8Array {
+  const header = readHeader(bytes, name);
   const { size, bitsPerPixel, pixelOffset, topDown } = header;
-  expectSize(size);
   const rowBytes = Math.ceil((size.width * bitsPerPixel) / 32) * 4;
   const expected = pixelOffset + rowBytes * size.height;
   if (bytes.length < expected) {
@@ -49,10 +48,11 @@ export function decodeBmp(
     if (bitsPerPixel >= 24) copyBgrRow(from, to, size.width, bitsPerPixel / 8);
     else copyPaletteRow(from, to, size.width, bitsPerPixel, bytes.subarray(header.paletteOffset));
   }
-  return { size, rgb };
+  return rgb;
 }
 
-function readHeader(view: DataView, name: string): BmpHeader {
+function readHeader(bytes: Uint8Array, name: string): BmpHeader {
+  const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
   const headerBytes = view.getUint32(14, true);
   if (view.byteLength < FILE_HEADER_BYTES + headerBytes || headerBytes < 40) {
     throw new DataError(`${name}: damaged: the BMP header is cut off`, {

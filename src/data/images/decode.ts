@@ -1,15 +1,21 @@
 // Turns the bytes of a picture file into rgb24 as a viewer would show it, or says what is wrong with the file.
 
-import sharp, { type FailOnOptions, type Metadata } from 'sharp';
+import sharp, { type FailOnOptions, type Metadata, type Sharp } from 'sharp';
 import { DataError, type Size } from '#core';
-import { decodeBmp, isBmp } from './bmp.ts';
+import { decodeBmp, isBmp, readBmpSize } from './bmp.ts';
+import { EXACT_BILINEAR, resizeRgb } from './resize.ts';
 import { looksLikePicture } from './signature.ts';
 
-export interface DecodedPicture {
+export interface PictureHeader {
   /** As displayed: turned by the EXIF orientation. */
   readonly size: Size;
   /** What the content says, whatever the file is called: `jpeg`, `png`, `bmp`, … */
   readonly format: string;
+  readonly sixteenBit: boolean;
+  readonly hasAlpha: boolean;
+}
+
+export interface DecodedPixels {
   /** rgb24 [height, width, 3]. */
   readonly rgb: Uint8Array;
   /** Faults that did not stop the reading; each names the picture. */
@@ -19,22 +25,19 @@ export interface DecodedPicture {
 const FORMATS = new Set(['jpeg', 'png', 'webp', 'gif', 'tiff', 'heif']);
 const JPEG_END_MARK = Uint8Array.of(0xff, 0xd9);
 
-/** @throws DataError where the bytes are no picture, too many pixels, of an unknown depth, or damaged */
-export async function decodePicture(
-  bytes: Uint8Array,
-  name: string,
-  maxPixels: number,
-): Promise<DecodedPicture> {
+/**
+ * What is known before any pixel is decoded.
+ * @throws DataError where the bytes are no picture, too many pixels, or of an unknown depth
+ */
+export async function readHeader(bytes: Uint8Array, name: string, maxPixels: number): Promise<PictureHeader> {
   if (bytes.length === 0) throw notAPicture(name, 'the file is empty');
   if (isBmp(bytes)) {
-    return {
-      ...decodeBmp(bytes, name, (size) => expectPixelCount(size, name, maxPixels)),
-      format: 'bmp',
-      warnings: [],
-    };
+    const size = readBmpSize(bytes, name);
+    expectPixelCount(size, name, maxPixels);
+    return { size, format: 'bmp', sixteenBit: false, hasAlpha: false };
   }
   const metadata = await readMetadata(bytes, name);
-  const { autoOrient, format } = metadata;
+  const { autoOrient, format, hasAlpha } = metadata;
   const size = { width: autoOrient.width, height: autoOrient.height };
   expectPixelCount(size, name, maxPixels);
   if (metadata.compression === 'hevc') {
@@ -42,19 +45,45 @@ export async function decodePicture(
       hint: 'convert the picture to JPEG, PNG or AVIF first',
     });
   }
-  const sixteenBit = metadata.depth === 'ushort';
-  const { pixels, warning } = await decodeOrExplain(bytes, name, format, sixteenBit);
-  const warnings = warning === undefined ? [] : [warning];
-  if (!(pixels instanceof Uint16Array)) return { size, format, rgb: pixels, warnings };
-  const { rgb, peak } = scaleSixteenBit(pixels);
-  // 10, 12 and 14-bit sensors write their counts unscaled into 16 bits; guessing their range would change other files.
-  if (peak > 0 && peak < 0x4000) {
-    warnings.push(
-      `${name}: a 16-bit picture whose values reach only ${peak} of 65535, so it looks dark to the network; ` +
-        'scale its values up if it comes from a sensor of fewer bits',
+  return { size, format, sixteenBit: metadata.depth === 'ushort', hasAlpha };
+}
+
+/**
+ * The pixels, of the whole picture or scaled to exactly `resize`. Scaling is bilinear and smoothed where it shrinks;
+ * a JPEG is shrunk while it is decoded, so that a large one costs little.
+ * @throws DataError where the picture is damaged
+ */
+export async function decodePixels(
+  bytes: Uint8Array,
+  name: string,
+  header: PictureHeader,
+  resize?: Size,
+): Promise<DecodedPixels> {
+  if (header.format !== 'bmp' && !header.sixteenBit && !header.hasAlpha) {
+    return decodeOrExplain(bytes, name, header.format, (whole, failOn) =>
+      decodeEightBit(whole, failOn, resize),
     );
   }
-  return { size, format, rgb, warnings };
+  // Alpha would darken the px that it hides when they are scaled, and 16 bits are scaled to 8 first.
+  const whole = await decodeWhole(bytes, name, header);
+  return resize === undefined ? whole : { ...whole, rgb: await resizeRgb(whole.rgb, header.size, resize) };
+}
+
+async function decodeWhole(bytes: Uint8Array, name: string, header: PictureHeader): Promise<DecodedPixels> {
+  if (header.format === 'bmp') return { rgb: decodeBmp(bytes, name), warnings: [] };
+  if (!header.sixteenBit) return decodeOrExplain(bytes, name, header.format, decodeEightBit);
+  let peak = 0;
+  const { rgb, warnings } = await decodeOrExplain(bytes, name, header.format, async (whole, failOn) => {
+    const scaled = scaleSixteenBit(await decodeSixteenBit(whole, failOn));
+    peak = scaled.peak;
+    return scaled.rgb;
+  });
+  if (peak === 0 || peak >= 0x4000) return { rgb, warnings };
+  // 10, 12 and 14-bit sensors write their counts unscaled into 16 bits; guessing their range would change other files.
+  const dark =
+    `${name}: a 16-bit picture whose values reach only ${peak} of 65535, so it looks dark to the network; ` +
+    'scale its values up if it comes from a sensor of fewer bits';
+  return { rgb, warnings: [...warnings, dark] };
 }
 
 async function readMetadata(bytes: Uint8Array, name: string): Promise<Metadata> {
@@ -83,10 +112,7 @@ function expectPixelCount(size: Size, name: string, maxPixels: number): void {
   );
 }
 
-interface Attempt {
-  readonly pixels: Uint8Array | Uint16Array;
-  readonly warning?: string;
-}
+type Decode = (bytes: Uint8Array, failOn: FailOnOptions) => Promise<Uint8Array>;
 
 /**
  * Strictly first. What then fails is read again with the end mark of a JPEG added (a missing one loses nothing), then
@@ -96,44 +122,39 @@ async function decodeOrExplain(
   bytes: Uint8Array,
   name: string,
   format: string,
-  sixteenBit: boolean,
-): Promise<Attempt> {
+  decode: Decode,
+): Promise<DecodedPixels> {
   try {
-    return { pixels: await decodeWith(bytes, 'warning', sixteenBit) };
+    return { rgb: await decode(bytes, 'warning'), warnings: [] };
   } catch (strictFault) {
     const reason = decoderWords(strictFault);
     if (format === 'jpeg') {
-      const completed = Buffer.concat([bytes, JPEG_END_MARK]);
-      const pixels = await decodeWith(completed, 'warning', sixteenBit).catch(() => undefined);
-      if (pixels)
-        return { pixels, warning: `${name}: the end mark of the JPEG file is missing; read all the same` };
+      const rgb = await decode(Buffer.concat([bytes, JPEG_END_MARK]), 'warning').catch(() => undefined);
+      if (rgb)
+        return { rgb, warnings: [`${name}: the end mark of the JPEG file is missing; read all the same`] };
     }
     const partMissing = /premature end|unexpected end/i.test(reason);
-    const pixels = partMissing
-      ? undefined
-      : await decodeWith(bytes, 'error', sixteenBit).catch(() => undefined);
-    if (pixels) return { pixels, warning: `${name}: read, but the decoder complains: ${reason}` };
+    const rgb = partMissing ? undefined : await decode(bytes, 'error').catch(() => undefined);
+    if (rgb) return { rgb, warnings: [`${name}: read, but the decoder complains: ${reason}`] };
     throw damaged(name, strictFault);
   }
 }
 
-/** rgb [height, width, 3] of the first page, turned, without alpha; Uint16Array where the file has 16 bits. */
-async function decodeWith(
-  bytes: Uint8Array,
-  failOn: FailOnOptions,
-  sixteenBit: boolean,
-): Promise<Uint8Array | Uint16Array> {
-  // Colour profiles are left aside and alpha is dropped, as in the readers that the training frameworks use.
-  const picture = sharp(bytes, {
-    failOn,
-    limitInputPixels: false,
-    autoOrient: true,
-    ignoreIcc: true,
-    page: 0,
-    pages: 1,
-  }).removeAlpha();
-  if (!sixteenBit) return picture.toColourspace('srgb').raw().toBuffer();
-  const buffer = await picture.toColourspace('rgb16').raw({ depth: 'ushort' }).toBuffer();
+/** The first page, turned, without alpha, in sRGB: an embedded colour profile is applied, since no copy carries it. */
+function openFirstPage(bytes: Uint8Array, failOn: FailOnOptions): Sharp {
+  return sharp(bytes, { failOn, limitInputPixels: false, autoOrient: true, page: 0, pages: 1 }).removeAlpha();
+}
+
+function decodeEightBit(bytes: Uint8Array, failOn: FailOnOptions, resize?: Size): Promise<Uint8Array> {
+  const picture = openFirstPage(bytes, failOn).toColourspace('srgb').raw();
+  return (resize === undefined ? picture : picture.resize({ ...resize, ...EXACT_BILINEAR })).toBuffer();
+}
+
+async function decodeSixteenBit(bytes: Uint8Array, failOn: FailOnOptions): Promise<Uint16Array> {
+  const buffer = await openFirstPage(bytes, failOn)
+    .toColourspace('rgb16')
+    .raw({ depth: 'ushort' })
+    .toBuffer();
   return new Uint16Array(buffer.buffer, buffer.byteOffset, buffer.length / 2);
 }
 

@@ -1,8 +1,7 @@
 // Reads one picture file: found by path, known by its content, never written to.
 import { readFile, stat } from 'node:fs/promises';
 import { DataError, type Size } from '#core';
-import { decodePicture } from './decode.ts';
-import { resizeRgb } from './resize.ts';
+import { type DecodedPixels, decodePixels, readHeader } from './decode.ts';
 
 /** 268402689 = 0x3FFF squared: the largest picture that is read unless more is allowed. */
 export const DEFAULT_MAX_PIXELS = 0x3fff * 0x3fff;
@@ -14,36 +13,59 @@ export interface ReadPictureOptions {
   readonly name?: string;
 }
 
-export interface Picture {
+/** A picture whose size is known and whose pixels are not decoded yet. */
+export interface OpenPicture {
   readonly name: string;
   /** As displayed: turned by the EXIF orientation, first frame or page only. */
   readonly size: Size;
   /** What the content says, whatever the file is called: `jpeg`, `png`, `bmp`, … */
   readonly format: string;
-  /** rgb24 [height, width, 3]; alpha dropped, grey copied to three planes, 16 bits scaled by 255 / 65535. */
-  readonly rgb: Uint8Array;
-  /** Faults that did not stop the reading; each names the picture. */
-  readonly warnings: readonly string[];
-  /** rgb24 [height, width, 3] stretched to exactly this size; give it the letterbox's `content`. */
+  /** The whole picture: 3 bytes of memory per pixel. */
+  decode(): Promise<DecodedPixels>;
+  /** The picture stretched to exactly this size; give it the letterbox's `content`. */
+  resizeTo(size: Size): Promise<DecodedPixels>;
+}
+
+/** A whole picture: alpha dropped, grey copied to three planes, 16 bits scaled by 255 / 65535, profile applied. */
+export interface Picture extends DecodedPixels {
+  readonly name: string;
+  readonly size: Size;
+  readonly format: string;
+  /** rgb24 [size.height, size.width, 3], from the file again: large JPEG files are shrunk while decoding. */
   resizeTo(size: Size): Promise<Uint8Array>;
 }
 
 /**
- * Reads a picture by its content. Memory is 3 bytes per pixel.
- * @throws DataError where the file is missing, no picture, too large, of an unknown kind, or lacks a part of its content
+ * Opens a picture by its content. `decode` and `resizeTo` throw DataError where it lacks a part of its content.
+ * @throws DataError where the file is missing, no picture, too large, or of an unknown kind
+ */
+export async function openPicture(
+  source: string | Uint8Array,
+  { maxPixels = DEFAULT_MAX_PIXELS, name }: ReadPictureOptions = {},
+): Promise<OpenPicture> {
+  const shownName = name ?? (typeof source === 'string' ? source : 'picture');
+  const bytes = typeof source === 'string' ? await readBytes(source, shownName) : source;
+  const header = await readHeader(bytes, shownName, maxPixels);
+  return {
+    name: shownName,
+    size: header.size,
+    format: header.format,
+    decode: () => decodePixels(bytes, shownName, header),
+    resizeTo: (size) => decodePixels(bytes, shownName, header, size),
+  };
+}
+
+/**
+ * Reads a whole picture by its content.
+ * @throws DataError where the file is missing, no picture, too large, of an unknown kind, or damaged
  */
 export async function readPicture(
   source: string | Uint8Array,
-  { maxPixels = DEFAULT_MAX_PIXELS, name }: ReadPictureOptions = {},
+  options: ReadPictureOptions = {},
 ): Promise<Picture> {
-  const shownName = name ?? (typeof source === 'string' ? source : 'picture');
-  const bytes = typeof source === 'string' ? await readBytes(source, shownName) : source;
-  const decoded = await decodePicture(bytes, shownName, maxPixels);
-  return {
-    name: shownName,
-    ...decoded,
-    resizeTo: (size) => resizeRgb(decoded.rgb, decoded.size, size),
-  };
+  const { name, size, format, decode, resizeTo } = await openPicture(source, options);
+  const pixels = await decode();
+  return { name, size, format, ...pixels, resizeTo: async (to) => (await resizeTo(to)).rgb };
 }
 
 async function readBytes(path: string, name: string): Promise<Uint8Array> {

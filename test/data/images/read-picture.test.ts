@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import sharp from 'sharp';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { DataError } from '#core';
-import { readPicture } from '#data/images';
+import { openPicture, readPicture } from '#data/images';
 import { fromRgb, noisePixels, rectanglePixels, whiteBox, withOrientation } from './pictures.ts';
 
 const SIZE = { width: 64, height: 64 };
@@ -150,12 +150,57 @@ describe('kinds of pixels', () => {
     }
   });
 
-  it('leaves colour profiles aside', async () => {
+  it('applies the colour profile of the file', async () => {
     const solid = Uint8Array.from({ length: 64 * 64 * 3 }, (_, i) => [200, 40, 10][i % 3]!);
     const png = await fromRgb(solid, SIZE).png().withIccProfile('p3').toBuffer();
-    const stored = await sharp(png, { ignoreIcc: true }).raw().toBuffer();
-    expect([...stored.subarray(0, 3)]).not.toEqual([200, 40, 10]);
-    expect([...(await readPicture(png)).rgb.subarray(0, 3)]).toEqual([...stored.subarray(0, 3)]);
+    expect([...(await sharp(png, { ignoreIcc: true }).raw().toBuffer()).subarray(0, 3)]).toEqual([
+      184, 56, 31,
+    ]);
+    const { rgb, resizeTo } = await readPicture(png);
+    for (const pixels of [rgb, await resizeTo({ width: 10, height: 10 })]) {
+      for (const i of [0, 1, 2]) expect(Math.abs(pixels[i]! - solid[i]!)).toBeLessThan(4);
+    }
+  });
+});
+
+describe('pictures scaled for the network', () => {
+  it('have the right box for every kind, whichever way they are decoded', async () => {
+    const size = { width: 640, height: 480 };
+    const rgb = rectanglePixels(size, { x1: 160, y1: 80, x2: 480, y2: 240 });
+    const kinds = {
+      jpeg: fromRgb(rgb, size).jpeg({ quality: 95 }),
+      png: fromRgb(rgb, size).png(),
+      alpha: fromRgb(rgb, size).ensureAlpha(0.5).png(),
+      grey: fromRgb(rgb, size).toColourspace('b-w').jpeg({ quality: 95 }),
+      sixteen: fromRgb(rgb, size).toColourspace('rgb16').png(),
+      turned: fromRgb(rgb, size).webp({ lossless: true }).withMetadata({ orientation: 3 }),
+    };
+    for (const [kind, made] of Object.entries(kinds)) {
+      for (const divisor of [1, 4, 8, 16]) {
+        const to = { width: 640 / divisor, height: 480 / divisor };
+        const { rgb: small } = await (await openPicture(await made.toBuffer())).resizeTo(to);
+        expect(small.length).toBe(to.width * to.height * 3);
+        const [x1, y1] = kind === 'turned' ? [160, 240] : [160, 80];
+        const box = {
+          x1: x1 / divisor,
+          y1: y1 / divisor,
+          x2: (x1 + 320) / divisor,
+          y2: (y1 + 160) / divisor,
+        };
+        expect(whiteBox(small, to), `${kind} / ${divisor}`).toEqual(box);
+      }
+    }
+  });
+
+  it('are refused where a part is missing, and read without the end mark', async () => {
+    const size = { width: 256, height: 256 };
+    const jpeg = await fromRgb(noisePixels(size), size).jpeg().toBuffer();
+    const to = { width: 32, height: 32 };
+    const read = async (bytes: Buffer) => (await openPicture(bytes, { name: 'a.jpg' })).resizeTo(to);
+    for (const part of [0.3, 0.7]) {
+      expect((await errorOf(read(jpeg.subarray(0, jpeg.length * part)))).message).toMatch(/a\.jpg: damaged/);
+    }
+    expect((await read(jpeg.subarray(0, -2))).warnings.join()).toMatch(/a\.jpg: the end mark/);
   });
 });
 
