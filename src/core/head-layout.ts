@@ -107,7 +107,9 @@ export interface RawDflLevel extends Level {
   readonly firstScoreChannel: number;
 }
 
-/** One map `[1, 5 + C, H, W]`: objectness, tanh dx dy, sigmoid w h, class softmax (FastestDet). */
+/**
+ * One map `[1, 5 + C, H, W]`: objectness, dx dy before tanh, w h before sigmoid, class probabilities (FastestDet).
+ */
 export interface FastestDetLayout extends LayoutBase {
   readonly kind: 'fastestdet';
   readonly output: string;

@@ -347,10 +347,11 @@ describe('raw-dfl', () => {
 });
 
 describe('fastestdet', () => {
-  it('weighs class and objectness, and places by tanh', () => {
+  it('weighs class and objectness, places by tanh and sizes by sigmoid', () => {
     const layout: HeadLayout = { kind: 'fastestdet', output: 'o', level: LEVELS[0]!, classCount: 2 };
     const o = tensor([1, 7, 2, 4]);
-    const values = [0.9, 0.5, -0.5, 0.25, 0.5, 0.2, 0.8];
+    const logit = (p: number) => Math.log(p / (1 - p));
+    const values = [0.9, 0.5, -0.5, logit(0.25), logit(0.5), 0.2, 0.8];
     for (const [channel, value] of values.entries()) o.data[channel * 8 + 6] = value;
     const { rows } = decodeOnce(layout, outputsOf({ o }));
     expect(rows).toMatchObject([{ anchor: 6, classId: 1 }]);

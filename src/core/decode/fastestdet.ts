@@ -1,7 +1,9 @@
 // FastestDet: one map of objectness, offsets, sizes and class softmax; score = class^0.4 * objectness^0.6.
+// Objectness and classes are probabilities; offsets (tanh) and sizes (sigmoid) are left raw by the graph.
 import type { FastestDetLayout } from '../head-layout.ts';
 import type { Size } from '../shapes.ts';
 import { BestClassScan } from './best-class.ts';
+import { sigmoid } from './floor.ts';
 import { type HeadReader, PLAIN } from './head-reader.ts';
 import { floatsOf } from './outputs.ts';
 
@@ -33,8 +35,8 @@ export function createFastestDetReader(layout: FastestDetLayout, input: Size): H
         const kept = into.keepCenter(
           ((column + Math.tanh(map[cells + cell]!)) / columns) * input.width,
           ((row + Math.tanh(map[2 * cells + cell]!)) / rows) * input.height,
-          map[3 * cells + cell]! * input.width,
-          map[4 * cells + cell]! * input.height,
+          sigmoid(map[3 * cells + cell]!) * input.width,
+          sigmoid(map[4 * cells + cell]!) * input.height,
         );
         if (!kept) dropped++;
       }
