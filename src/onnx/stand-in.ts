@@ -3,7 +3,7 @@
 import type { Size } from '#core';
 import { ModelError } from '#core';
 import { floats, graph, ints, model, node, valueInfo } from './builder.ts';
-import type { ModelProto } from './proto/onnx_pb.ts';
+import type { ModelProto, NodeProto, TensorProto } from './proto/onnx_pb.ts';
 import { ElementType } from './tensor.ts';
 
 /** Score that the stand-in gives to what it found. */
@@ -25,68 +25,13 @@ export function standInDetector({ width, height }: Size): ModelProto {
     });
   }
   const anchors = (width * height * (1 + 4 + 16)) / 1024;
-  const columns = Array.from({ length: width }, (_, x) => x);
-  const rows = Array.from({ length: height }, (_, y) => y);
-  const constants = [
-    floats('near_white', [], [NEAR_WHITE]),
-    floats(
-      'from_right',
-      [1, 1, 1, width],
-      columns.map((x) => width - x),
-    ),
-    floats(
-      'to_right',
-      [1, 1, 1, width],
-      columns.map((x) => x + 1),
-    ),
-    floats(
-      'from_bottom',
-      [1, 1, height, 1],
-      rows.map((y) => height - y),
-    ),
-    floats(
-      'to_bottom',
-      [1, 1, height, 1],
-      rows.map((y) => y + 1),
-    ),
-    floats('width', [], [width]),
-    floats('height', [], [height]),
-    floats('half', [], [0.5]),
-    floats('score', [], [STAND_IN_SCORE]),
-    ints('one_row', [1, 1, 1]),
-    floats('other_anchors', [1, 5, anchors - 1], new Float32Array(5 * (anchors - 1))),
-  ];
-  const nodes = [
-    node('ReduceMin', ['images'], ['darkest'], { axes: [1n], keepdims: 1n }), // [1, 1, H, W]
-    node('Greater', ['darkest', 'near_white'], ['is_white']),
-    node('Cast', ['is_white'], ['white'], { to: BigInt(ElementType.FLOAT) }),
-    node('ReduceMax', ['white'], ['found'], { axes: [2n, 3n], keepdims: 1n }), // [1, 1, 1, 1]
-    ...side('x1', 'from_right', 'width'),
-    ...farSide('x2', 'to_right'),
-    ...side('y1', 'from_bottom', 'height'),
-    ...farSide('y2', 'to_bottom'),
-    ...centerAndSize('x1', 'x2', 'cx', 'w'),
-    ...centerAndSize('y1', 'y2', 'cy', 'h'),
-    node('Mul', ['found', 'score'], ['confidence']),
-    ...['cx', 'cy', 'w', 'h'].map((name) => node('Mul', [name, 'found'], [`${name}_or_zero`])),
-    ...['cx_or_zero', 'cy_or_zero', 'w_or_zero', 'h_or_zero', 'confidence'].map((name) =>
-      node('Reshape', [name, 'one_row'], [`${name}_row`]),
-    ),
-    node(
-      'Concat',
-      ['cx_or_zero_row', 'cy_or_zero_row', 'w_or_zero_row', 'h_or_zero_row', 'confidence_row'],
-      ['first_anchor'],
-      { axis: 1n },
-    ), // [1, 5, 1]
-    node('Concat', ['first_anchor', 'other_anchors'], ['output0'], { axis: 2n }), // [1, 5, A]
-  ];
   return model(
     graph({
       name: 'stand_in',
-      nodes,
+      nodes: [...measureWhite(), ...reportFirstAnchor()],
       inputs: [valueInfo('images', ElementType.FLOAT, [1, 3, height, width])],
       outputs: [valueInfo('output0', ElementType.FLOAT, [1, 5, anchors])],
-      initializers: constants,
+      initializers: constants({ width, height }, anchors),
     }),
     {
       metadata: {
@@ -98,6 +43,57 @@ export function standInDetector({ width, height }: Size): ModelProto {
       },
     },
   );
+}
+
+function constants({ width, height }: Size, anchors: number): TensorProto[] {
+  const columns = Array.from({ length: width }, (_, x) => x);
+  const rows = Array.from({ length: height }, (_, y) => y);
+  const fromRight = columns.map((x) => width - x);
+  const fromBottom = rows.map((y) => height - y);
+  const toRight = columns.map((x) => x + 1);
+  const toBottom = rows.map((y) => y + 1);
+  return [
+    floats('near_white', [], [NEAR_WHITE]),
+    floats('from_right', [1, 1, 1, width], fromRight),
+    floats('to_right', [1, 1, 1, width], toRight),
+    floats('from_bottom', [1, 1, height, 1], fromBottom),
+    floats('to_bottom', [1, 1, height, 1], toBottom),
+    floats('width', [], [width]),
+    floats('height', [], [height]),
+    floats('half', [], [0.5]),
+    floats('score', [], [STAND_IN_SCORE]),
+    ints('one_row', [1, 1, 1]),
+    floats('other_anchors', [1, 5, anchors - 1], new Float32Array(5 * (anchors - 1))),
+  ];
+}
+
+/** `found` is 1 where any px is near-white, else 0; cx, cy, w, h are its bounding box in px. */
+function measureWhite(): NodeProto[] {
+  return [
+    node('ReduceMin', ['images'], ['darkest'], { axes: [1n], keepdims: 1n }), // [1, 1, H, W]
+    node('Greater', ['darkest', 'near_white'], ['is_white']),
+    node('Cast', ['is_white'], ['white'], { to: BigInt(ElementType.FLOAT) }),
+    node('ReduceMax', ['white'], ['found'], { axes: [2n, 3n], keepdims: 1n }), // [1, 1, 1, 1]
+    ...side('x1', 'from_right', 'width'),
+    ...farSide('x2', 'to_right'),
+    ...side('y1', 'from_bottom', 'height'),
+    ...farSide('y2', 'to_bottom'),
+    ...centerAndSize('x1', 'x2', 'cx', 'w'),
+    ...centerAndSize('y1', 'y2', 'cy', 'h'),
+  ];
+}
+
+function reportFirstAnchor(): NodeProto[] {
+  const box = ['cx', 'cy', 'w', 'h'];
+  const values = [...box.map((name) => `${name}_or_zero`), 'confidence'];
+  const inRows = values.map((name) => `${name}_row`);
+  return [
+    node('Mul', ['found', 'score'], ['confidence']),
+    ...box.map((name) => node('Mul', [name, 'found'], [`${name}_or_zero`])),
+    ...values.map((name) => node('Reshape', [name, 'one_row'], [`${name}_row`])),
+    node('Concat', inRows, ['first_anchor'], { axis: 1n }), // [1, 5, 1]
+    node('Concat', ['first_anchor', 'other_anchors'], ['output0'], { axis: 2n }), // [1, 5, A]
+  ];
 }
 
 /** The near edge: length − max(white · (length − index)). */

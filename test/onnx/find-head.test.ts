@@ -1,13 +1,12 @@
 // B27: look-alikes are told apart, what cannot be told apart is said to be so, and other models are refused by name.
 import { describe, expect, it } from 'vitest';
 import { ModelError } from '#core';
+import { bestClassRows, joinedRows } from '../support/tiny-heads.ts';
 import {
-  bestClassRows,
   cellCount,
   classifier,
   constantDetector,
   constantGraph,
-  joinedRows,
   nmsOnly,
   pythonNames,
   rawFeatureMaps,

@@ -1,7 +1,8 @@
 import { describe, expect, it } from 'vitest';
 import { describeModel, findHead, guessPreprocess, loadModelFile, planTaps } from '#onnx';
 import { testData } from '../support/test-data.ts';
-import { constantDetector, distributionDetector } from '../support/tiny-models.ts';
+import { distributionDetector } from '../support/tiny-heads.ts';
+import { constantDetector } from '../support/tiny-models.ts';
 import { dryRun } from './dry-run.ts';
 
 it('describes what the file says, also where no head was found', () => {

@@ -4,7 +4,8 @@ import { describe, expect, it } from 'vitest';
 import { ModelError } from '#core';
 import { loadModelFile, pictureInput, serialize, withExtraOutputs, withStaticInput } from '#onnx';
 import { testData } from '../support/test-data.ts';
-import { constantDetector, distributionDetector, nmsOnly } from '../support/tiny-models.ts';
+import { distributionDetector } from '../support/tiny-heads.ts';
+import { constantDetector, nmsOnly } from '../support/tiny-models.ts';
 
 const open = (model: Parameters<typeof serialize>[0]) =>
   ort.InferenceSession.create(serialize(model), { logSeverityLevel: 3 });

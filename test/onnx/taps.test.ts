@@ -17,7 +17,8 @@ import {
   withExtraOutputs,
 } from '#onnx';
 import { testData } from '../support/test-data.ts';
-import { constantDetector, distributionDetector } from '../support/tiny-models.ts';
+import { distributionDetector } from '../support/tiny-heads.ts';
+import { constantDetector } from '../support/tiny-models.ts';
 import { find } from './dry-run.ts';
 
 describe('planning', () => {

@@ -4,12 +4,12 @@ import * as ort from 'onnxruntime-node';
 import { describe, expect, it } from 'vitest';
 import type { ModelProto } from '#onnx';
 import { serialize } from '#onnx';
+import { distributionDetector } from '../support/tiny-heads.ts';
 import {
   cellCount,
   channelMeanProbe,
   classifier,
   constantDetector,
-  distributionDetector,
   nmsOnly,
   rawFeatureMaps,
   twoLayoutsFit,
