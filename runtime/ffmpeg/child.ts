@@ -22,6 +22,8 @@ export interface ChildExit {
   readonly signal: NodeJS.Signals | null;
   /** The last telling line the child wrote, or '' (a camera that went away leaves none, and exit code 0). */
   readonly reason: string;
+  /** All that it said last, at most 4096 characters, credentials removed, without its info lines. */
+  readonly lastWords: string;
 }
 
 export interface SupervisedChild {
@@ -112,7 +114,7 @@ function exitOf(child: ChildProcess, path: string, messages: MessageReader): Pro
     // `close`, not `exit`: the last frames may still lie in the pipes when the process has ended.
     child.once('close', (code, signal) => {
       messages.end();
-      resolve({ code, signal, reason: messages.reason });
+      resolve({ code, signal, reason: messages.reason, lastWords: messages.tail });
     });
   });
 }

@@ -17,7 +17,7 @@ describe('spawnChild', () => {
     );
     child.stdout.resume();
     const exit = await child.exited;
-    expect(exit).toEqual({ code: 3, signal: null, reason: 'rtsp://***@cam/1: 401 Unauthorized' });
+    expect(exit).toMatchObject({ code: 3, signal: null, reason: 'rtsp://***@cam/1: 401 Unauthorized' });
     expect(child.stderrTail().length).toBeLessThanOrEqual(4096);
     expect(child.stderrTail()).not.toContain('hunter2');
   });

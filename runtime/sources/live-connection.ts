@@ -1,0 +1,155 @@
+// One connection to a live source, from its start to its end: knows the size, watches for silence, says why it ended.
+import { type Letterbox, type Size, SourceError } from '#core';
+import type { ChildExit, CommandInput, Ffmpeg } from '../ffmpeg/index.ts';
+import { type DecodedFrame, Decoder, type DecoderEnd } from './decoder.ts';
+import type { GraphOptions } from './filter-graph.ts';
+import { isSameSize } from './geometry.ts';
+import type { FrameRequest } from './source.ts';
+import { explainTrouble } from './stream-words.ts';
+import { Watchdog } from './watchdog.ts';
+
+export interface ConnectionOptions {
+  readonly ffmpeg: Ffmpeg;
+  readonly input: CommandInput;
+  readonly request: FrameRequest;
+  /** As it was last, or a guess; the connection is made again if the pictures turn out otherwise. */
+  readonly expectedSize: Size;
+  readonly graph: Omit<GraphOptions, 'content' | 'full'>;
+  readonly startLimitMs: number;
+  readonly stallLimitMs: number;
+  readonly onFrame: (frame: DecodedFrame, letterbox: Letterbox) => void;
+  readonly onNotice: (message: string) => void;
+}
+
+export interface ConnectionEnd {
+  readonly frames: number;
+  /** Why it ended, for people. */
+  readonly reason: string;
+  readonly hint: string;
+  /** The camera refused user or password. */
+  readonly refused: boolean;
+  /** The pictures have this size and need another scale: connect again at once. */
+  readonly newSize?: Size;
+  /** When the child is gone: a camera of this computer can only then be opened again. */
+  readonly gone: Promise<void>;
+}
+
+export class LiveConnection {
+  /** Resolves as soon as the end is noticed. Rejects only where ffmpeg cannot be started. */
+  readonly ended: Promise<ConnectionEnd>;
+  readonly #options: ConnectionOptions;
+  readonly #decoder: Decoder;
+  readonly #watchdog: Watchdog;
+  #letterbox: Letterbox;
+  #frames = 0;
+  #resolve: (end: ConnectionEnd) => void = () => {};
+  #reject: (error: unknown) => void = () => {};
+  #ending = false;
+  #paused = false;
+
+  constructor(options: ConnectionOptions) {
+    this.#options = options;
+    this.#letterbox = options.request.fit(options.expectedSize);
+    this.ended = new Promise((resolve, reject) => {
+      this.#resolve = resolve;
+      this.#reject = reject;
+    });
+    this.#watchdog = new Watchdog((limitMs) => this.#finish(this.#silence(limitMs)));
+    const { ffmpeg, input, request, graph } = options;
+    this.#decoder = new Decoder(
+      { ffmpeg, input, ...graph, content: this.#letterbox.content, full: request.full },
+      {
+        onFrame: (frame) => this.#take(frame),
+        onInputSize: (size) => this.#expect(size),
+        onNotice: options.onNotice,
+        onEnd: (end) => this.#takeEnd(end),
+      },
+    );
+    this.#watchdog.feed(options.startLimitMs);
+  }
+
+  get errorLines(): number {
+    return this.#decoder.errorLines;
+  }
+
+  pause(): void {
+    this.#paused = true;
+    this.#watchdog.rest();
+    this.#decoder.pause();
+  }
+
+  resume(): void {
+    this.#paused = false;
+    if (this.#ending) return;
+    this.#watchdog.feed(this.#options.stallLimitMs);
+    this.#decoder.resume();
+  }
+
+  stop(): Promise<ConnectionEnd> {
+    this.#finish({ reason: 'stopped', hint: '' });
+    return this.ended;
+  }
+
+  /** The header of the stream comes long before the first key frame: a wrong guess costs no waiting. */
+  #expect(size: Size): void {
+    if (this.#options.graph.squarePixels) return; // the header does not tell the size after that
+    if (!this.#suits(size)) this.#reconnectFor(size);
+  }
+
+  #suits(size: Size): boolean {
+    return isSameSize(this.#options.request.fit(size).content, this.#letterbox.content);
+  }
+
+  #take(frame: DecodedFrame): void {
+    if (this.#ending) {
+      frame.release();
+      return;
+    }
+    if (!isSameSize(frame.size, this.#letterbox.frame)) {
+      if (!this.#suits(frame.size)) {
+        frame.release();
+        this.#reconnectFor(frame.size);
+        return;
+      }
+      this.#letterbox = this.#options.request.fit(frame.size);
+    }
+    this.#frames += 1;
+    if (!this.#paused) this.#watchdog.feed(this.#options.stallLimitMs);
+    this.#options.onFrame(frame, this.#letterbox);
+  }
+
+  #reconnectFor(newSize: Size): void {
+    this.#finish({ reason: 'the size of the picture changed', hint: '', newSize });
+  }
+
+  #silence(limitMs: number): { reason: string; hint: string } {
+    const seconds = Math.round(limitMs / 100) / 10;
+    const what =
+      this.#frames === 0 ? `no picture within ${seconds} s of connecting` : `no picture for ${seconds} s`;
+    return { reason: what, hint: 'check that the camera is on and the network works' };
+  }
+
+  #takeEnd({ exit, failure }: DecoderEnd): void {
+    if (failure !== undefined && !(failure instanceof SourceError)) {
+      this.#watchdog.stop();
+      this.#ending = true;
+      this.#reject(failure);
+      return;
+    }
+    if (failure !== undefined) this.#finish({ reason: failure.message, hint: failure.hint });
+    else this.#finish(explainTrouble(this.#saidAtEnd(exit)));
+  }
+
+  /** After pictures came, what was said may be old and about one damaged picture; a failing exit makes it count. */
+  #saidAtEnd({ code, lastWords }: ChildExit): string {
+    return this.#frames > 0 && code === 0 ? '' : lastWords;
+  }
+
+  #finish(end: { reason: string; hint: string; newSize?: Size }): void {
+    if (this.#ending) return;
+    this.#ending = true;
+    this.#watchdog.stop();
+    const refused = /^40[13] /.test(end.reason);
+    this.#resolve({ ...end, refused, frames: this.#frames, gone: this.#decoder.stop() });
+  }
+}
