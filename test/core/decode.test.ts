@@ -50,10 +50,13 @@ describe('yolov5', () => {
     const o = tensor([1, 3, 8]);
     o.data.set([10, 20, 4, 6, 0.9, 0.1, 0.8, 99], 8); // cx cy w h obj c0 c1 mask
     o.data.set([10, 20, 4, 6, 0.4, 0.5, 0.5, 99], 16); // .2: below
+    o.data.set([10, 20, 4, 6, 0.3, 0.9, 0.1, 99], 0); // .27: just above
     const { rows } = decodeOnce(layout, outputsOf({ o }));
-    expect(rows).toHaveLength(1);
-    expect(rows[0]).toMatchObject({ anchor: 1, classId: 1, box: [8, 17, 12, 23] });
-    expect(rows[0]!.score).toBeCloseTo(0.72, 6);
+    expect(rows).toMatchObject([
+      { anchor: 0, classId: 0 },
+      { anchor: 1, classId: 1, box: [8, 17, 12, 23] },
+    ]);
+    expect(rows[1]!.score).toBeCloseTo(0.72, 6);
   });
 });
 
@@ -178,8 +181,14 @@ describe('yolov8', () => {
     const count = 5000;
     const many = tensor([1, 7, count], 0.9);
     const decoder = createDecoder({ ...layout, anchorCount: count }, OPTIONS);
+    for (let anchor = 0; anchor < count; anchor++) many.data[anchor] = anchor; // cx
     const first = decoder.decode(outputsOf({ o: many }), FLOOR);
     expect(first.count).toBe(count);
+    for (const place of [0, 1023, 1024, 4999]) {
+      expect(first.boxes[4 * place]).toBeCloseTo(place - 0.45, 2);
+      expect(first.anchors[place]).toBe(place);
+      expect([first.scores[place], first.classIds[place]]).toEqual([Math.fround(0.9), 0]);
+    }
     const { boxes } = first;
     expect(decoder.decode(outputsOf({ o: tensor([1, 7, count]) }), FLOOR).count).toBe(0);
     expect(decoder.decode(outputsOf({ o: many }), FLOOR).boxes).toBe(boxes);
@@ -254,8 +263,12 @@ describe('yolox', () => {
     const layout: HeadLayout = { kind: 'yolox', output: 'o', levels: LEVELS, classCount: 2 };
     const o = tensor([1, 8, 7]);
     o.data.set([0.5, 0.25, Math.log(2), Math.log(1), 0.8, 0.9, 0.1], 6 * 7); // cell 6: column 2, row 1
+    o.data.set([0, 0, 0, 0, 0.27, 0.1, 0.99], 7 * 7); // .267: just above
     const { rows } = decodeOnce(layout, outputsOf({ o }));
-    expect(rows).toHaveLength(1);
+    expect(rows).toMatchObject([
+      { anchor: 6, classId: 0 },
+      { anchor: 7, classId: 1 },
+    ]);
     expect(rows[0]!.score).toBeCloseTo(0.72, 6);
     closeTo(rows[0]!.box, [40 - 16, 20 - 8, 40 + 16, 20 + 8]);
   });
