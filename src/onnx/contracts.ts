@@ -15,8 +15,8 @@ const BYTE: Triple = [255, 255, 255];
 const GREY = 114;
 
 /** ImageNet statistics of a 0..255 picture, red first. */
-export const IMAGENET_MEAN: Triple = [123.675, 116.28, 103.53];
-export const IMAGENET_STD: Triple = [58.395, 57.12, 57.375];
+const IMAGENET_MEAN: Triple = [123.675, 116.28, 103.53];
+const IMAGENET_STD: Triple = [58.395, 57.12, 57.375];
 
 const reversed = ([a, b, c]: Triple): Triple => [c, b, a];
 

@@ -140,6 +140,8 @@ describe('equal shapes', () => {
     expect((await find(raw)).layout).toMatchObject({ kind: 'yolox', classCount: 3 });
     expect((await find(decoded)).layout).toMatchObject({ kind: 'yolov5', classCount: 3, anchorCount: cells });
     expect((await find(distances)).layout).toMatchObject({ kind: 'yolov5', classCount: 3 });
+    const inPlace = joinedRows([{ width: 4, through: 'Exp' }, sigmoid(4)], { grid: true });
+    expect((await find(inPlace)).layout).toMatchObject({ kind: 'yolov5', classCount: 3 });
     expect((await find(turned)).layout).toMatchObject({ kind: 'yolov8', classCount: 4, transposed: true });
   });
 

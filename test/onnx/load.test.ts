@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { ModelError } from '#core';
-import { loadModelFile } from '#onnx';
+import { ElementType, loadModelFile, valueInfo } from '#onnx';
 import { constantDetector, constantGraph, externalData, modelBytes } from '../support/tiny-models.ts';
 
 let folder: string;
@@ -39,6 +39,13 @@ it('gives bytes, checksum and graph of a good file', async () => {
   expect(file.externalDataFolder).toBeUndefined();
 });
 
+it('takes weights out of the inputs, where old graphs list them', async () => {
+  const old = constantDetector({ kind: 'yolov8' });
+  old.graph?.input.push(valueInfo('output0_value', ElementType.FLOAT, [1, 6, 189]));
+  const { model } = await loadModelFile(await put('old.onnx', modelBytes(old)));
+  expect(model.graph?.input.map(({ name }) => name)).toEqual(['images']);
+});
+
 describe('files that are no ONNX model', () => {
   it.each([
     [
@@ -48,6 +55,7 @@ describe('files that are no ONNX model', () => {
       /yolo export model=.*renamed\.onnx format=onnx/,
     ],
     ['old.pth', '\x80\x02\x8a\x0a', /PyTorch/, /yolo export model=.*old\.pth format=onnx/],
+    ['pickle.onnx', '\x80\x02\x8a\x0a', /PyTorch/, /yolo export model=.*pickle\.onnx format=onnx/],
     ['page.onnx', '\n<!DOCTYPE html><html>', /web page/, /download/],
     ['pointer.onnx', 'version https://git-lfs.github.com/spec/v1\n', /Git LFS/, /git lfs pull/],
     ['net.xml', '<?xml version="1.0"?><net name="x">', /OpenVINO/, /format=onnx/],

@@ -2,7 +2,16 @@
 import * as ort from 'onnxruntime-node';
 import { describe, expect, it } from 'vitest';
 import { ModelError } from '#core';
-import { loadModelFile, pictureInput, serialize, withExtraOutputs, withStaticInput } from '#onnx';
+import {
+  ElementType,
+  loadModelFile,
+  pictureInput,
+  serialize,
+  valueInfo,
+  viewGraph,
+  withExtraOutputs,
+  withStaticInput,
+} from '#onnx';
 import { testData } from '../support/test-data.ts';
 import { distributionDetector } from '../support/tiny-heads.ts';
 import { constantDetector, nmsOnly } from '../support/tiny-models.ts';
@@ -45,6 +54,21 @@ describe('free axes', () => {
     expect((session.inputMetadata[0] as { shape: unknown }).shape).toEqual([1, 3, 64, 96]);
     await session.release();
     expect(pictureInput(free).height).toBeUndefined();
+  });
+
+  it('shapes written for free axes are dropped, those with numbers stay', () => {
+    const free = constantDetector({ kind: 'yolov8', inputShape: ['batch', 3, 'h', 'w'] });
+    free.graph?.output.push(valueInfo('free', ElementType.FLOAT, ['batch', 6, 'anchors']));
+    free.graph?.valueInfo.push(
+      valueInfo('inner', ElementType.FLOAT, ['batch', 8]),
+      valueInfo('fixed', ElementType.FLOAT, [1, 8]),
+    );
+    const made = viewGraph(withStaticInput(free, { batch: 1, height: 64, width: 96 }));
+    expect(made.shape('free')).toBeUndefined();
+    expect(made.elementType('free')).toBe(ElementType.FLOAT);
+    expect(made.shape('inner')).toBeUndefined();
+    expect(made.shape('fixed')).toEqual([1, 8]);
+    expect(made.shape('output0')).toEqual([1, 6, 189]);
   });
 
   it('an axis that is fixed to another number is an error that names both', () => {

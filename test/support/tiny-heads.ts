@@ -121,7 +121,7 @@ export function distributionDetector(spec: DistributionDetectorSpec = {}): Model
     node('Transpose', ['split_logits'], ['side_logits'], {
       perm: byConvolution ? [0n, 2n, 1n, 3n] : [0n, 3n, 1n, 2n],
     }), // [1, bins, 4, A] or [1, A, 4, bins]
-    node('Softmax', ['side_logits'], ['side_probabilities'], { axis: byConvolution ? 1n : 3n }),
+    node('Softmax', ['side_logits'], ['side_probabilities'], { axis: byConvolution ? 1n : -1n }),
     node(expectation, ['side_probabilities', 'ramp'], ['distances']),
     ...(byConvolution
       ? [node('Reshape', ['distances', 'flat'], ['sides'])]

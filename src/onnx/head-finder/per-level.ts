@@ -169,10 +169,7 @@ export const recogniseFastestDet: Recogniser = (facts) => {
   ];
 };
 
-export function groupBy<K>(
-  outputs: readonly HeadOutput[],
-  key: (output: HeadOutput) => K,
-): Map<K, HeadOutput[]> {
+function groupBy<K>(outputs: readonly HeadOutput[], key: (output: HeadOutput) => K): Map<K, HeadOutput[]> {
   const groups = new Map<K, HeadOutput[]>();
   for (const output of outputs) {
     const group = groups.get(key(output));

@@ -14,7 +14,7 @@ export interface Tail {
   readonly constants: readonly TailConstant[];
 }
 
-export interface TailConstant {
+interface TailConstant {
   /** The operator that uses it. */
   readonly operator: string;
   readonly dims: readonly number[];
