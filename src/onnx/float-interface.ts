@@ -3,6 +3,7 @@
 // graphs run in float32 there.
 import { create } from '@bufbuild/protobuf';
 import { node } from './builder.ts';
+import { copyMessage, withGraph } from './graph.ts';
 import type { GraphProto, ModelProto, NodeProto, ValueInfoProto } from './proto/onnx_pb.ts';
 import {
   GraphProtoSchema,
@@ -26,14 +27,10 @@ export function withFloatInterface(model: ModelProto): ModelProto {
   const typeOf = new Map([...graph.input, ...graph.output].map((value) => [value.name, elementType(value)]));
   const entering = inputs.map((name) => cast(name, rename(name), typeOf.get(name) ?? ElementType.FLOAT16));
   const leaving = outputs.map((name) => cast(rename(name), name, ElementType.FLOAT));
-  return create(ModelProtoSchema, {
-    ...model,
-    graph: create(GraphProtoSchema, {
-      ...graph,
-      node: [...entering, ...renamed, ...leaving],
-      input: graph.input.map(asFloat),
-      output: graph.output.map(asFloat),
-    }),
+  return withGraph(model, {
+    node: [...entering, ...renamed, ...leaving],
+    input: graph.input.map(asFloat),
+    output: graph.output.map(asFloat),
   });
 }
 
@@ -43,22 +40,22 @@ function cast(from: string, to: string, elementType: number): NodeProto {
 
 /** Sub-graphs (If, Loop) may read outer names too, so they are renamed all the way down. */
 function renamedNode(original: NodeProto, rename: (name: string) => string): NodeProto {
-  return {
-    ...original,
+  return copyMessage(original, {
     input: original.input.map(rename),
     output: original.output.map(rename),
     attribute: original.attribute.map((attribute) =>
-      attribute.g === undefined ? attribute : { ...attribute, g: renamedGraph(attribute.g, rename) },
+      attribute.g === undefined
+        ? attribute
+        : copyMessage(attribute, { g: renamedGraph(attribute.g, rename) }),
     ),
-  };
+  });
 }
 
 function renamedGraph(inside: GraphProto, rename: (name: string) => string): GraphProto {
-  return {
-    ...inside,
+  return copyMessage(inside, {
     node: inside.node.map((original) => renamedNode(original, rename)),
-    output: inside.output.map((value) => ({ ...value, name: rename(value.name) })),
-  };
+    output: inside.output.map((value) => copyMessage(value, { name: rename(value.name) })),
+  });
 }
 
 function freeName(name: string, taken: Set<string>): string {
@@ -79,9 +76,8 @@ function isOtherFloat(value: ValueInfoProto): boolean {
 
 function asFloat(value: ValueInfoProto): ValueInfoProto {
   if (!isOtherFloat(value) || value.type?.value.case !== 'tensorType') return value;
-  const tensorType = { ...value.type.value.value, elemType: ElementType.FLOAT };
-  return create(ValueInfoProtoSchema, {
-    ...value,
-    type: create(TypeProtoSchema, { ...value.type, value: { case: 'tensorType', value: tensorType } }),
+  const tensorType = copyMessage(value.type.value.value, { elemType: ElementType.FLOAT });
+  return copyMessage(value, {
+    type: create(TypeProtoSchema, { value: { case: 'tensorType', value: tensorType } }),
   });
 }

@@ -129,6 +129,6 @@ export function withGraph(model: ModelProto, changes: Partial<GraphProto>): Mode
 }
 
 // Default values live on the prototype of a message, so a spread would lose them.
-function copyMessage<T extends object>(message: T, changes: Partial<T>): T {
+export function copyMessage<T extends object>(message: T, changes: Partial<T>): T {
   return Object.assign(Object.create(Object.getPrototypeOf(message)), message, changes);
 }

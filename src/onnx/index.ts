@@ -52,6 +52,7 @@ export { deserialize, serialize } from './serialize.ts';
 export type { PictureInput, StaticInput } from './shapes.ts';
 export { pictureInput, withExtraOutputs, withStaticInput } from './shapes.ts';
 export { STAND_IN_SCORE, standInDetector } from './stand-in.ts';
+export { standInQualityDetector } from './stand-in-quality.ts';
 export type { TensorData } from './tensor.ts';
 export {
   ElementType,
