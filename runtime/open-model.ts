@@ -67,6 +67,9 @@ export interface OpenModel {
 const DEFAULT_SIZE = 640;
 const STRIDE = 32;
 
+/** Rows that carry a class number do not tell how many classes there are: room for all that occur in practice. */
+const UNKNOWN_CLASS_COUNT = 1000;
+
 /**
  * Loads a detector, runs it once on an empty picture to measure its outputs, and finds its head.
  * @throws ModelError for anything that is not a detector known here or lacks the uncertainty asked for, DeviceError
@@ -115,6 +118,7 @@ export async function openModel(path: string, options: ModelOptions = {}): Promi
         ? guess
         : { ...guess, contract: parsePreprocess(options.preprocess), assumed: [] };
     const names = nameClasses(path, finding.layout.classCount, known, guess.family);
+    const layout = { ...finding.layout, classCount: names.classNames.length };
     const capabilities = capabilitiesOf(finding);
     refuseMissing(path, uncertainty, capabilities);
     return {
@@ -125,7 +129,7 @@ export async function openModel(path: string, options: ModelOptions = {}): Promi
       batchSize,
       inputSpec,
       taps,
-      finding,
+      finding: { ...finding, layout },
       preprocess: overridden,
       classNames: names.classNames,
       capabilities,
@@ -198,6 +202,13 @@ function nameClasses(
     });
   }
   if (known !== undefined) return { classNames: known, assumed: [] };
+  if (classCount === 0) {
+    const classNames = Array.from({ length: UNKNOWN_CLASS_COUNT }, (_, id) => `class ${id}`);
+    return {
+      classNames,
+      assumed: ['class names: their numbers, since neither the file nor its head tells how many there are'],
+    };
+  }
   if (classCount === COCO_NAMES.length) {
     return { classNames: COCO_NAMES, assumed: ['class names: the 80 of COCO, since the file has none'] };
   }

@@ -5,12 +5,7 @@ import { create } from '@bufbuild/protobuf';
 import { node } from './builder.ts';
 import { copyMessage, withGraph } from './graph.ts';
 import type { GraphProto, ModelProto, NodeProto, ValueInfoProto } from './proto/onnx_pb.ts';
-import {
-  GraphProtoSchema,
-  ModelProtoSchema,
-  TypeProtoSchema,
-  ValueInfoProtoSchema,
-} from './proto/onnx_pb.ts';
+import { TypeProtoSchema } from './proto/onnx_pb.ts';
 import { ElementType } from './tensor.ts';
 
 /** The model with float32 in the place of every float16 or double input and output; names stay. */
