@@ -21,6 +21,8 @@ import { damagedNut, type NutStream } from './nut-headers.ts';
 export interface DecoderOptions extends GraphOptions {
   readonly ffmpeg: Ffmpeg;
   readonly input: CommandInput;
+  /** A hardware decoder is asked for: what ffmpeg says before the first frame is about the device, not the video. */
+  readonly hardware?: boolean;
   /** Opens the child's standard input, for `pipe:0`. */
   readonly stdin?: boolean;
 }
@@ -65,6 +67,7 @@ export class Decoder {
   readonly #content: Track;
   readonly #full: Track | undefined;
   readonly #sizes: Size[] = [];
+  readonly #hardware: boolean;
   #ordinal = 0;
   #stopped = false;
   #failure: { readonly error: unknown } | undefined;
@@ -73,6 +76,7 @@ export class Decoder {
 
   constructor(options: DecoderOptions, handlers: DecoderHandlers) {
     this.#handlers = handlers;
+    this.#hardware = options.hardware ?? false;
     this.#content = new Track(options.content.width * options.content.height * 3);
     this.#full = options.full ? new Track() : undefined;
     this.#child = spawnChild(options.ffmpeg.path, decoderArguments(options), {
@@ -176,11 +180,13 @@ export class Decoder {
       this.#takeInfo(line.text);
       return;
     }
-    if ((line.level === 'error' || line.level === 'fatal') && isTelling(line)) this.errorLines += 1;
-    if (!this.#toldOfHardware && HARDWARE_TROUBLE.test(line.text)) {
-      this.#toldOfHardware = true;
-      this.#handlers.onNotice?.(`hardware decoding is not in effect: ${line.text}`);
-    }
+    const isError = (line.level === 'error' || line.level === 'fatal') && isTelling(line);
+    const isAboutDevice =
+      HARDWARE_TROUBLE.test(line.text) || (isError && this.#hardware && this.#ordinal === 0);
+    if (isError && !isAboutDevice) this.errorLines += 1;
+    if (!isAboutDevice || this.#toldOfHardware) return;
+    this.#toldOfHardware = true;
+    this.#handlers.onNotice?.(`hardware decoding may not be in effect: ${line.text}`);
   }
 
   #takeInfo(text: string): void {

@@ -15,6 +15,7 @@ export interface ConnectionOptions {
   /** As it was last, or a guess; the connection is made again if the pictures turn out otherwise. */
   readonly expectedSize: Size;
   readonly graph: Omit<GraphOptions, 'content' | 'full'>;
+  readonly hardware: boolean;
   readonly startLimitMs: number;
   readonly stallLimitMs: number;
   readonly onFrame: (frame: DecodedFrame, letterbox: Letterbox) => void;
@@ -57,7 +58,14 @@ export class LiveConnection {
     this.#watchdog = new Watchdog((limitMs) => this.#finish(this.#silence(limitMs)));
     const { ffmpeg, input, request, graph } = options;
     this.#decoder = new Decoder(
-      { ffmpeg, input, ...graph, content: this.#letterbox.content, full: request.full },
+      {
+        ffmpeg,
+        input,
+        ...graph,
+        hardware: options.hardware,
+        content: this.#letterbox.content,
+        full: request.full,
+      },
       {
         onFrame: (frame) => this.#take(frame),
         onInputSize: (size) => this.#expect(size),

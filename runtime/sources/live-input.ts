@@ -24,6 +24,8 @@ export interface LiveInput {
   readonly input: CommandInput;
   /** Where frames get their time: from their arrival (µs clock of this computer), or from the stream. */
   readonly clock: 'arrival' | 'stream';
+  /** A hardware decoder is asked for. */
+  readonly hardware: boolean;
 }
 
 /** A silent connection is given up even if this process was killed: the child must not stay for ever. µs. */
@@ -42,6 +44,13 @@ const ARRIVAL = ['-use_wallclock_as_timestamps', '1'];
  * @throws ConfigError where cameras of this system are not supported
  */
 export function liveInput(spec: string, ffmpeg: Ffmpeg, options: LiveInputOptions): LiveInput {
+  const hardware = options.hwaccel !== undefined && options.hwaccel !== 'none';
+  return { ...timedInput(spec, ffmpeg, options), hardware };
+}
+
+type TimedInput = Pick<LiveInput, 'input' | 'clock'>;
+
+function timedInput(spec: string, ffmpeg: Ffmpeg, options: LiveInputOptions): TimedInput {
   const decoding = hwaccelArguments(options.hwaccel, options.codec);
   const latency = options.latency === 'normal' ? LOW_LATENCY.slice(0, 2) : LOW_LATENCY;
   const format = options.inputFormat === undefined ? [] : ['-f', options.inputFormat];
@@ -97,7 +106,7 @@ export function cameraDevice(spec: string): string | undefined {
   return /^v4l2:(?:\/\/)?(\/dev\/.+)$/.exec(spec)?.[1];
 }
 
-function cameraInput(device: string, general: readonly string[], options: LiveInputOptions): LiveInput {
+function cameraInput(device: string, general: readonly string[], options: LiveInputOptions): TimedInput {
   const { videoSize, framesPerSecond, inputFormat } = options;
   const mode = [
     ...(framesPerSecond === undefined ? [] : ['-framerate', String(framesPerSecond)]),

@@ -159,6 +159,7 @@ export class LiveSource implements FrameSource {
       request,
       expectedSize,
       graph,
+      hardware: input.hardware,
       startLimitMs: startSeconds * 1000,
       stallLimitMs: stallSeconds * 1000,
       onFrame: (frame, letterbox) => this.#take(request, inbox, frame, letterbox),

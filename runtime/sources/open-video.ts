@@ -1,7 +1,7 @@
 // Opens everything that moves: files, pipes, network streams and cameras. Says which of them end and which do not.
 import { resolve } from 'node:path';
 import type { Readable } from 'node:stream';
-import { type Size, UsageError } from '#core';
+import { type Size, SourceError, UsageError } from '#core';
 import { type CommandInput, type Ffmpeg, fileUrl, locateFfmpeg, redactCredentials } from '../ffmpeg/index.ts';
 import { httpKind } from './http-kind.ts';
 import { LiveSource } from './live.ts';
@@ -138,8 +138,16 @@ async function openPipe({ ffmpeg, options }: Opener): Promise<FrameSource> {
     name,
     feed: (stdin) => pipe.peek(stdin),
     ...(options.signal && { signal: options.signal }),
+  }).catch((error: unknown) => {
+    throw pipe.isEmpty && error instanceof SourceError ? nothingCame(name) : error;
   });
   return new VideoSource({ ...settings, input, info });
+}
+
+function nothingCame(name: string): SourceError {
+  return new SourceError(`${name}: nothing came in`, {
+    hint: 'send a video into it, as in: ffmpeg -i VIDEO -c copy -f mpegts - | edge-detect stream source=-',
+  });
 }
 
 function videoSettings(options: OpenVideoOptions): Omit<VideoSettings, 'ffmpeg' | 'name' | 'input' | 'info'> {

@@ -62,6 +62,10 @@ export class ReplayableInput {
     this.#input = input;
   }
 
+  get isEmpty(): boolean {
+    return this.#headBytes === 0;
+  }
+
   /** Feeds a probe until it closes its end. */
   peek(target: Writable): void {
     const take = (chunk: Buffer) => {

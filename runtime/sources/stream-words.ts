@@ -90,6 +90,11 @@ const WORDS: readonly (readonly [pattern: RegExp, reason: string, hint: string])
     'check it with: ffprobe FILE',
   ],
   [
+    /Device setup failed|device type \w+ needed/,
+    'the hardware decoder that was asked for is not usable here',
+    'leave hwaccel out, or name another one; ffmpeg -hwaccels lists what this build knows',
+  ],
+  [
     /Decoder .* not found|Unknown decoder|decoder \(codec [^)]+\) not found/i,
     'this build of ffmpeg cannot decode it',
     'install a full build of ffmpeg',

@@ -1,7 +1,7 @@
 // A video that ends: a file, a finite download or an encoded pipe. Every frame once, in order, with its exact time.
 import type { Writable } from 'node:stream';
 import { type Size, SourceError } from '#core';
-import type { CommandInput, Ffmpeg } from '../ffmpeg/index.ts';
+import type { ChildExit, CommandInput, Ffmpeg } from '../ffmpeg/index.ts';
 import type { Frame } from '../frame.ts';
 import { type DecodedFrame, Decoder, type DecoderEnd } from './decoder.ts';
 import { FrameInbox } from './frame-inbox.ts';
@@ -140,6 +140,7 @@ export class VideoSource implements FrameSource {
         stride: this.#stride,
         shiftSeconds: this.#shiftSeconds,
         stdin: feed !== undefined,
+        hardware: hwaccel !== undefined && hwaccel !== 'none',
         ...(deinterlace !== undefined && { deinterlace }),
         ...(squarePixels !== undefined && { squarePixels }),
         ...(exactColour !== undefined && { exactColour }),
@@ -161,11 +162,7 @@ export class VideoSource implements FrameSource {
 
   /** ffmpeg's exit code is 0 for a file that was cut in the middle, so the end is judged here. */
   #reportEnd({ exit }: DecoderEnd, reading: Reading, request: FrameRequest): void {
-    const { reason, hint } = explainTrouble(exit.lastWords);
-    if (this.#frames === 0) {
-      const why = exit.reason === '' ? '' : `: ${reason}`;
-      throw new SourceError(`${this.name}: no frame could be decoded${why}`, { hint });
-    }
+    if (this.#frames === 0) throw this.#nothingDecoded(exit);
     if (exit.signal !== null) {
       throw new SourceError(
         `${this.name}: the decoder was ended by ${exit.signal} after ${this.#frames} frames`,
@@ -183,6 +180,17 @@ export class VideoSource implements FrameSource {
     const said = exit.reason === '' ? '' : `; ffmpeg says: ${exit.reason}`;
     const found = `the video is cut or damaged: ${count}, ${lines} errors in decoding${said}`;
     request.onEvent?.({ kind: 'damaged', source: this.name, reason: found });
+  }
+
+  #nothingDecoded({ lastWords }: ChildExit): SourceError {
+    const { reason, hint } = explainTrouble(lastWords);
+    const why = lastWords === '' ? '' : `: ${reason}`;
+    const piped = this.#settings.feed !== undefined;
+    return new SourceError(`${this.name}: no frame could be decoded${why}`, {
+      hint: piped
+        ? 'a pipe cannot be read backwards: send mpegts, mkv, or mp4 with -movflags +faststart'
+        : hint,
+    });
   }
 
   #endsEarly(lastPtsSeconds: number): boolean {

@@ -8,6 +8,8 @@ import { FAST_H264 } from './clips.ts';
 export interface RtspOptions {
   /** ffmpeg arguments up to the codec: what the camera sees. */
   readonly input?: readonly string[];
+  /** How the camera encodes; H.264 with a key frame about twice a second if not given. */
+  readonly codec?: readonly string[];
   /** The port of a server that was closed before, for "the camera is back". */
   readonly port?: number;
   /** Basic authentication. */
@@ -58,7 +60,7 @@ export class RtspServer {
     const sockets = await bindPair();
     const { port } = sockets[0]!.address();
     const input = options.input ?? testPicture('320x180', 25);
-    const codec = [...FAST_H264, '-tune', 'zerolatency', '-g', '12'];
+    const codec = options.codec ?? [...FAST_H264, '-tune', 'zerolatency', '-g', '12'];
     const target = ['-f', 'rtp', `rtp://127.0.0.1:${port}?pkt_size=1200`];
     const encoder = spawn('ffmpeg', ['-v', 'error', '-nostdin', ...input, ...codec, ...target], {
       stdio: ['ignore', 'pipe', 'ignore'],

@@ -1,9 +1,11 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
+import { appendFileSync, readFileSync } from 'node:fs';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { createLetterbox, SourceError } from '#core';
 import { type Ffmpeg, locateFfmpeg } from '../../../runtime/ffmpeg/index.ts';
 import { type OpenVideoOptions, openVideoSource } from '../../../runtime/sources/open-video.ts';
+import { ClipFolder } from '../../support/clips.ts';
 import { ffmpegAvailable, ffmpegNote } from '../../support/ffmpeg-available.ts';
 import { LiveReader } from '../../support/live-reader.ts';
 import { livingChildren } from '../../support/processes.ts';
@@ -119,7 +121,7 @@ describe.skipIf(!ffmpegAvailable)(`live sources over RTSP${ffmpegNote}`, () => {
     await closeNow(server);
     const lost = await reader.event('lost');
     expect(lost.atMs - gone).toBeLessThan(NOTICED_MS);
-    const refused = await reader.event('lost', 8000, 4);
+    const refused = await reader.event('lost', 8000, 3);
     expect(refused.event.reason).toBe('connection refused: nothing listens on that address and port');
     await serve({ port });
     const back = performance.now();
@@ -218,6 +220,46 @@ describe.skipIf(!ffmpegAvailable)(`live sources over RTSP${ffmpegNote}`, () => {
     });
   });
 
+  it('follows a camera that changes its picture in the middle of a session', async () => {
+    const clips = new ClipFolder();
+    open.push(() => Promise.resolve(clips.remove()));
+    const shapes: readonly [shape: string, frames: number, startSeconds: number][] = [
+      ['320x180', 100, 0],
+      ['480x270', 50, 4],
+      ['240x240', 400, 6],
+    ];
+    const joined = `${clips.path}/joined.ts`;
+    for (const [shape, frames, startSeconds] of shapes) {
+      const options = [
+        '-g',
+        '10',
+        '-bf',
+        '0',
+        '-tune',
+        'zerolatency',
+        '-output_ts_offset',
+        String(startSeconds),
+      ];
+      const part = clips.h264(`${shape}.ts`, shape, 25, frames, ...options);
+      appendFileSync(joined, readFileSync(part));
+    }
+    const server = await serve({ input: ['-re', '-stream_loop', '-1', '-i', joined], codec: ['-c', 'copy'] });
+    const source = await openVideoSource(server.url(), { ffmpeg });
+    const reader = new LiveReader(source, ({ letterbox, content }) => {
+      expect(letterbox).toEqual(createLetterbox(letterbox.frame, INPUT));
+      expect(content.length).toBe(letterbox.content.width * letterbox.content.height * 3);
+    });
+    open.push(() => reader.stop());
+    const notices = () =>
+      reader.events.flatMap(({ event }) => (event.kind === 'notice' ? [event.message] : []));
+    await reader.until(() => notices().join().includes('to 240x240'), 'change of shape');
+    expect(reader.failure).toBeUndefined();
+    expect(notices().join('; ')).toContain('from 320x180 to 480x270');
+    // The same shape is followed within the session; another one needs another scale, so a new session.
+    const { event } = await reader.event('resumed');
+    expect(event.size).toEqual({ width: 240, height: 240 });
+  });
+
   it('reads every picture when asked to', async () => {
     const server = await serve();
     const source = await openVideoSource(server.url(), { ffmpeg, buffer: 'all' });
@@ -274,7 +316,6 @@ describe.skipIf(!ffmpegAvailable)(`other live sources${ffmpegNote}`, () => {
   it.skipIf(process.platform !== 'linux')('says that there is no such camera', async () => {
     const reader = new LiveReader(await openVideoSource('97', { retries: 0 }));
     await reader.ended();
-    expect((reader.failure as Error).message).toMatch(/connection refused.*after 2 tries/);
     expect(reader.failure).toMatchObject({
       message: '97: there is no such camera',
       hint: expect.stringContaining('/dev/video'),

@@ -54,12 +54,12 @@ describe.skipIf(!ffmpegAvailable)(`standard input${ffmpegNote}`, () => {
   });
 
   it.each<[string, () => Readable, RegExp]>([
-    ['nothing', () => Readable.from([]), /standard input: /],
+    ['nothing', () => Readable.from([]), /standard input: nothing came in/],
     ['a text', () => Readable.from(['hello\n'.repeat(1000)]), /standard input: this is not a readable video/],
     [
       'an mp4 with its index at the end',
       () => Readable.from(readFileSync(clips.h264('tail.mp4', '320x180', 25, 60))),
-      /standard input: /,
+      /standard input: no frame could be decoded/,
     ],
   ])('says what is wrong with %s', async (_title, input, words) => {
     const attempt = (async () => readAll(await openVideoSource('-', { stdin: input() })))();

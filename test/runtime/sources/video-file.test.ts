@@ -347,6 +347,21 @@ describe.skipIf(!ffmpegAvailable)(`video files${ffmpegNote}`, () => {
     expect(buffers.size).toBeLessThanOrEqual(6);
   });
 
+  it('needs no more memory and no more files for many frames', async () => {
+    const path = clips.h264('many.mp4', '64x48', 100, 6000);
+    const files = openFileCount();
+    let early = 0;
+    let count = 0;
+    for await (const frame of (await openVideoSource(path)).frames(frameRequest([], { full: true }))) {
+      count += 1;
+      frame.release();
+      if (count === 1500) early = process.memoryUsage().rss;
+    }
+    expect(count).toBe(6000);
+    expect(process.memoryUsage().rss - early).toBeLessThan(24 << 20);
+    expect(openFileCount()).toBeLessThanOrEqual(files + 1);
+  });
+
   describe('ends at once', () => {
     const slow = () => clips.h264('long.mp4', '640x360', 25, 300);
 
@@ -400,6 +415,16 @@ describe.skipIf(!ffmpegAvailable)(`video files${ffmpegNote}`, () => {
       const { events } = await readAll(source);
       expect(events.at(-1)).toMatchObject({ kind: 'damaged' });
       expect(source.stats().damaged).toBeGreaterThan(20);
+    });
+
+    it('is told apart from a hardware decoder that is not there', async () => {
+      const path = clips.h264('hardware.mp4', '320x180', 25, 5);
+      const auto = await openVideoSource(path, { hwaccel: 'auto' });
+      const { events } = await readAll(auto);
+      expect(events.map(({ kind }) => kind)).not.toContain('damaged');
+      expect(auto.stats()).toMatchObject({ frames: 5, damaged: 0 });
+      const absent = readAll(await openVideoSource(path, { hwaccel: 'jetson-nvmpi' }));
+      await expect(absent).rejects.toThrow(/this build of ffmpeg cannot decode it/);
     });
 
     it.each<[string, () => string, RegExp]>([
