@@ -14,6 +14,8 @@ export interface ConnectionOptions {
   readonly request: FrameRequest;
   /** As it was last, or a guess; the connection is made again if the pictures turn out otherwise. */
   readonly expectedSize: Size;
+  /** False where pictures were seen to contradict the header: some cameras describe an old size for ever. */
+  readonly trustHeader: boolean;
   readonly graph: Omit<GraphOptions, 'content' | 'full'>;
   readonly hardware: boolean;
   readonly startLimitMs: number;
@@ -31,6 +33,8 @@ export interface ConnectionEnd {
   readonly refused: boolean;
   /** The pictures have this size and need another scale: connect again at once. */
   readonly newSize?: Size;
+  /** A picture itself showed the new size, and not only the header of the stream. */
+  readonly sizeWasSeen?: boolean;
   /** When the child is gone: a camera of this computer can only then be opened again. */
   readonly gone: Promise<void>;
 }
@@ -100,8 +104,9 @@ export class LiveConnection {
 
   /** The header of the stream comes long before the first key frame: a wrong guess costs no waiting. */
   #expect(size: Size): void {
-    if (this.#options.graph.squarePixels) return; // the header does not tell the size after that
-    if (!this.#suits(size)) this.#reconnectFor(size);
+    // The header does not tell the size after squaring.
+    if (!this.#options.trustHeader || this.#options.graph.squarePixels) return;
+    if (!this.#suits(size)) this.#reconnectFor(size, false);
   }
 
   #suits(size: Size): boolean {
@@ -116,7 +121,7 @@ export class LiveConnection {
     if (!isSameSize(frame.size, this.#letterbox.frame)) {
       if (!this.#suits(frame.size)) {
         frame.release();
-        this.#reconnectFor(frame.size);
+        this.#reconnectFor(frame.size, true);
         return;
       }
       this.#letterbox = this.#options.request.fit(frame.size);
@@ -126,8 +131,8 @@ export class LiveConnection {
     this.#options.onFrame(frame, this.#letterbox);
   }
 
-  #reconnectFor(newSize: Size): void {
-    this.#finish({ reason: 'the size of the picture changed', hint: '', newSize });
+  #reconnectFor(newSize: Size, sizeWasSeen: boolean): void {
+    this.#finish({ reason: 'the size of the picture changed', hint: '', newSize, sizeWasSeen });
   }
 
   #silence(limitMs: number): { reason: string; hint: string } {
@@ -153,7 +158,7 @@ export class LiveConnection {
     return this.#frames > 0 && code === 0 ? '' : lastWords;
   }
 
-  #finish(end: { reason: string; hint: string; newSize?: Size }): void {
+  #finish(end: Pick<ConnectionEnd, 'reason' | 'hint' | 'newSize' | 'sizeWasSeen'>): void {
     if (this.#ending) return;
     this.#ending = true;
     this.#watchdog.stop();

@@ -56,6 +56,7 @@ export class LiveSource implements FrameSource {
   #inbox: FrameInbox<LiveFrame> | undefined;
   /** Of the latest picture; undefined before the first. */
   #size: Size | undefined;
+  #trustHeader = true;
   #arrived = 0;
   #frames = 0;
   #reconnects = 0;
@@ -129,6 +130,7 @@ export class LiveSource implements FrameSource {
         failures = 0;
         resizes = 0;
       }
+      if (end.sizeWasSeen) this.#trustHeader = false;
       expectedSize = end.newSize ?? this.#size ?? expectedSize;
       if (end.newSize !== undefined && resizes < MOST_RESIZES) {
         resizes += 1;
@@ -160,6 +162,7 @@ export class LiveSource implements FrameSource {
       expectedSize,
       graph,
       hardware: input.hardware,
+      trustHeader: this.#trustHeader,
       startLimitMs: startSeconds * 1000,
       stallLimitMs: stallSeconds * 1000,
       onFrame: (frame, letterbox) => this.#take(request, inbox, frame, letterbox),

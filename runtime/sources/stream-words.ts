@@ -8,27 +8,27 @@ export interface StreamTrouble {
 /** First match wins. The order goes from the particular to the general. */
 const WORDS: readonly (readonly [pattern: RegExp, reason: string, hint: string])[] = [
   [
-    /401|Unauthorized/,
+    /(?:returned|failed:|error) 401\b|\bUnauthorized\b/,
     '401 Unauthorized: check user and password',
     'write them as scheme://user:password@host/…, special characters as %40 (@), %3A (:), %2F (/)',
   ],
   [
-    /403|Forbidden/,
+    /(?:returned|failed:|error) 403\b|\bForbidden\b/,
     '403 Forbidden: this user may not read the stream',
     "check the user's rights in the camera's settings",
   ],
   [
-    /404|Not Found/,
+    /(?:returned|failed:|error) 404\b|\bNot Found\b/,
     '404 Not Found: check the path of the stream',
     "look up the stream's path in the camera's manual or settings",
   ],
   [
-    /Server returned 5\d\d|50[0-9] |5XX/,
+    /(?:returned|failed:|error) 5(?:\d\d|XX)\b/,
     'the server has an internal fault (5xx)',
     'look at the log of the camera or the server',
   ],
   [
-    /461|Unsupported Transport|Protocol not supported/,
+    /(?:returned|failed:|error) 461\b|Unsupported transport|Protocol not supported/i,
     'the camera refuses this transport',
     'try rtsp_transport=udp or rtsp_transport=tcp',
   ],

@@ -143,6 +143,9 @@ describe('explainTrouble', () => {
     ['rtsp://x: Server returned 401 Unauthorized (authorization failed)', /^401 Unauthorized: check user/],
     ['method SETUP failed: 461 Unsupported transport\nInvalid data found', /transport/],
     ['moov atom not found\nfile:x: Invalid data found when processing input', /cut before its index/],
+    ['Connection to tcp://127.0.0.1:40345?timeout=5000000 failed: Connection refused', /^connection refused/],
+    ['http://10.4.0.1:404/401: Connection refused', /^connection refused/],
+    ['Server returned 5XX Server Error reply', /5xx/],
     ['', /^the stream ended$/],
     ['first\nsomething new', /^ffmpeg says: something new$/],
   ])('%s', (said, words) => {
