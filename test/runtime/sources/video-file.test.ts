@@ -343,8 +343,8 @@ describe.skipIf(!ffmpegAvailable)(`video files${ffmpegNote}`, () => {
       await new Promise((resolve) => setTimeout(resolve, 2));
       frame.release();
     }
-    // Two wait, one is worked on, one fills; a chunk of the pipe may end one more.
-    expect(buffers.size).toBeLessThanOrEqual(6);
+    // Two wait, one is worked on, one fills; a few more may have come before the line that tells their size.
+    expect(buffers.size).toBeLessThanOrEqual(12);
   });
 
   it('needs no more memory and no more files for many frames', async () => {
