@@ -1,9 +1,13 @@
 // Models and sources to detections, and detections to files.
+export type { PictureDetections } from './detect-picture.ts';
+export { detectPicture } from './detect-picture.ts';
 export type { DetectionResult, DetectionsOptions } from './detections.ts';
 export { detections } from './detections.ts';
 export type { Detected, Detector, StageTiming } from './detector.ts';
 export { type Ffmpeg, type LocateOptions, locateFfmpeg, redactCredentials } from './ffmpeg/index.ts';
 export type { Frame, FullFrame } from './frame.ts';
+export type { CocoRow, DetectionColumns } from './habitual-shapes.ts';
+export { toCocoRow, toColumns, toUltralyticsRow, toXywh, toYoloRow } from './habitual-shapes.ts';
 export { readNames } from './names.ts';
 export type { DetectorOptions, OpenDetector } from './open-detector.ts';
 export { openDetector } from './open-detector.ts';
@@ -21,6 +25,7 @@ export { createJsonLines } from './sinks/json-lines.ts';
 export { linesToFile, linesToStream } from './sinks/line-output.ts';
 export { OutputClosed } from './sinks/output-fault.ts';
 export { createPainter } from './sinks/paint/index.ts';
+export type { DetectionForm } from './sinks/result-form.ts';
 export { createRunFolder } from './sinks/run-folder.ts';
 export type { FrameResult, Sink } from './sinks/sink.ts';
 export { createYoloTxt } from './sinks/yolo-txt.ts';

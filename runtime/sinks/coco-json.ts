@@ -1,11 +1,10 @@
 // Detections in the COCO results form: one JSON array, written as it comes and whole after close.
 import { rename } from 'node:fs/promises';
 import { basename, extname } from 'node:path';
-import type { Detection } from '#core';
 import type { Frame } from '../frame.ts';
+import { toCocoRow } from '../habitual-shapes.ts';
 import { linesToFile } from './line-output.ts';
 import { outputFault } from './output-fault.ts';
-import { round, significant } from './result-form.ts';
 import type { Sink } from './sink.ts';
 import { temporaryBeside } from './whole-file.ts';
 
@@ -32,7 +31,7 @@ export async function createCocoJson({ path, categoryIds }: CocoJsonOptions): Pr
     outputs: [path],
     async write({ frame, detections }) {
       for (const detection of detections) {
-        const row = JSON.stringify(cocoRow(frame, detection, categoryIds));
+        const row = JSON.stringify(toCocoRow(detection, imageId(frame), categoryIds));
         // The comma stands before a row: every line that was written can be closed with `]`.
         await output.writeLine(`${rows === 0 ? '[' : ','}${row}`);
         rows++;
@@ -46,21 +45,6 @@ export async function createCocoJson({ path, categoryIds }: CocoJsonOptions): Pr
         throw outputFault(path, cause);
       });
     },
-  };
-}
-
-function cocoRow(frame: Frame, detection: Detection, categoryIds: readonly number[] | undefined): object {
-  const { box, boxVariance, classId, score, scoreVariance } = detection;
-  const bbox = [box.x1, box.y1, box.x2 - box.x1, box.y2 - box.y1];
-  return {
-    image_id: imageId(frame),
-    category_id: categoryIds?.[classId] ?? classId,
-    bbox: bbox.map((value) => round(value, 3)),
-    score: round(score, 5),
-    ...(scoreVariance === undefined ? {} : { score_var: significant(scoreVariance) }),
-    ...(boxVariance === undefined
-      ? {}
-      : { box_var: [boxVariance.x1, boxVariance.y1, boxVariance.x2, boxVariance.y2].map(significant) }),
   };
 }
 

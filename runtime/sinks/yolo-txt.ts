@@ -1,10 +1,9 @@
 // One text file per picture or frame in the YOLO label form, ready to be used as labels.
 import { mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
-import { clipBox, type Detection, type Size } from '#core';
+import { toYoloRow } from '../habitual-shapes.ts';
 import { outputFault } from './output-fault.ts';
 import { createOutputNames } from './output-names.ts';
-import { round } from './result-form.ts';
 import type { Sink } from './sink.ts';
 import { writeWholeFile } from './whole-file.ts';
 
@@ -30,7 +29,7 @@ export async function createYoloTxt({ folder, saveConf }: YoloTxtOptions): Promi
     outputs: [labels],
     async write({ frame, size, detections }) {
       const rows = detections
-        .map((detection) => yoloRow(detection, size, saveConf))
+        .map((detection) => toYoloRow(detection, size, saveConf))
         .filter((row) => row !== undefined);
       const ending = frame.ptsSeconds === undefined ? '.txt' : `_${frame.index}.txt`;
       const name = names.nameFor(frame.source, ending);
@@ -38,22 +37,4 @@ export async function createYoloTxt({ folder, saveConf }: YoloTxtOptions): Promi
     },
     close: async () => undefined,
   };
-}
-
-/** Undefined where nothing of the box lies inside the picture. */
-function yoloRow(
-  { box, classId, score }: Detection,
-  { width, height }: Size,
-  saveConf: boolean,
-): string | undefined {
-  const inside = clipBox(box, width, height);
-  if (!inside) return undefined;
-  const numbers = [
-    (inside.x1 + inside.x2) / 2 / width,
-    (inside.y1 + inside.y2) / 2 / height,
-    (inside.x2 - inside.x1) / width,
-    (inside.y2 - inside.y1) / height,
-    ...(saveConf ? [score] : []),
-  ];
-  return [classId, ...numbers.map((number) => round(number, 6))].join(' ');
 }
