@@ -3,7 +3,7 @@
 import sharp, { type FailOnOptions, type Metadata, type Sharp } from 'sharp';
 import { DataError, type Size } from '#core';
 import { decodeBmp, isBmp, readBmpSize } from './bmp.ts';
-import { EXACT_BILINEAR, resizeRgb } from './resize.ts';
+import { EXACT_BILINEAR, resizeRgb, shrunkSize } from './resize.ts';
 import { looksLikePicture } from './signature.ts';
 
 export interface PictureHeader {
@@ -59,14 +59,16 @@ export async function decodePixels(
   header: PictureHeader,
   resize?: Size,
 ): Promise<DecodedPixels> {
-  if (header.format !== 'bmp' && !header.sixteenBit && !header.hasAlpha) {
-    return decodeOrExplain(bytes, name, header.format, (whole, failOn) =>
-      decodeEightBit(whole, failOn, resize),
-    );
+  if (header.format === 'bmp' || header.sixteenBit || header.hasAlpha) {
+    // Alpha would darken the px that it hides when they are scaled, and 16 bits are scaled to 8 first.
+    const whole = await decodeWhole(bytes, name, header);
+    return resize === undefined ? whole : { ...whole, rgb: await resizeRgb(whole.rgb, header.size, resize) };
   }
-  // Alpha would darken the px that it hides when they are scaled, and 16 bits are scaled to 8 first.
-  const whole = await decodeWhole(bytes, name, header);
-  return resize === undefined ? whole : { ...whole, rgb: await resizeRgb(whole.rgb, header.size, resize) };
+  const size = resize && shrunkSize(header.size, resize);
+  const read = await decodeOrExplain(bytes, name, header.format, (whole, failOn) =>
+    decodeEightBit(whole, failOn, size),
+  );
+  return size && resize ? { ...read, rgb: await resizeRgb(read.rgb, size, resize) } : read;
 }
 
 async function decodeWhole(bytes: Uint8Array, name: string, header: PictureHeader): Promise<DecodedPixels> {
