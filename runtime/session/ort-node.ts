@@ -2,6 +2,7 @@
 // sessions really run side by side.
 import { Worker } from 'node:worker_threads';
 import { DeviceError, ModelError } from '#core';
+import { cudaHint, missingCudaLibrary } from './missing-library.ts';
 import type { FromWorker, ToWorker } from './ort-messages.ts';
 import type { InputArray, RunResult, Session, SessionInput, SessionOptions } from './session.ts';
 import { providerName } from './session.ts';
@@ -115,8 +116,9 @@ function runError(message: string): ModelError {
 
 function openError(message: string, modelName: string, { provider }: SessionOptions): Error {
   if (provider.kind !== 'cpu') {
-    return new DeviceError(`${providerName(provider)} is not usable here: ${firstLine(message)}`, {
-      hint: 'run `edge-detect devices` to see what is; device=cpu always works',
+    const missing = missingCudaLibrary();
+    return new DeviceError(`${providerName(provider)} is not usable here: ${missing ?? firstLine(message)}`, {
+      hint: `${missing === undefined ? '' : `${cudaHint()}; `}\`edge-detect devices\` shows what is usable; device=cpu always works`,
     });
   }
   const missing = /Could not find an implementation for (\S+) node with name:? ?'?([^' ]*)/.exec(message);

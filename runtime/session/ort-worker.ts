@@ -8,6 +8,8 @@ import type { FromWorker, OpenMessage, RunMessage, ToWorker } from './ort-messag
 
 if (parentPort === null) throw new Error('ort-worker is a worker thread and not a program');
 const port = parentPort;
+// The native log goes to stderr with source lines of C++; what matters comes as an error, and that one is worded.
+ort.env.logLevel = 'fatal';
 
 function sessionOptions(message: OpenMessage): ort.InferenceSession.SessionOptions {
   const { provider, threads, externalDataFolder } = message;
@@ -26,7 +28,7 @@ function sessionOptions(message: OpenMessage): ort.InferenceSession.SessionOptio
     interOpNumThreads: 1,
     executionMode: 'sequential',
     graphOptimizationLevel: 'all',
-    logSeverityLevel: 3,
+    logSeverityLevel: 4,
     extra,
   };
 }

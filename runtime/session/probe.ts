@@ -4,6 +4,7 @@ import * as ort from 'onnxruntime-node';
 import { EdgeDetectError } from '#core';
 import type { Probe } from '#devices';
 import { ElementType, graph, model, node, serialize, valueInfo } from '#onnx';
+import { cudaHint } from './missing-library.ts';
 import { openOrtNodeSession } from './ort-node.ts';
 import { type Provider, providerName } from './session.ts';
 
@@ -24,7 +25,7 @@ async function probeProvider(provider: Provider): Promise<Probe> {
       name,
       status: 'missing',
       reason,
-      hint: 'CUDA comes with npm packages for x86-64 Linux only; use device=cpu',
+      hint: cudaHint(),
     };
   }
   try {
@@ -37,8 +38,8 @@ async function probeProvider(provider: Provider): Promise<Probe> {
     return {
       name,
       status: 'missing',
-      reason: error.message,
-      hint: 'install CUDA 12, cuDNN 9 and the GPU files of onnxruntime-node (npm rebuild onnxruntime-node --onnxruntime-node-install=cuda12)',
+      reason: error.message.replace(`${name} is not usable here: `, ''),
+      hint: cudaHint(),
     };
   }
 }
