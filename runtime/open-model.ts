@@ -13,6 +13,7 @@ import {
   findHead,
   guessPreprocess,
   loadModelFile,
+  nameFile,
   normalizeInputs,
   parsePreprocess,
   pictureInput,
@@ -76,6 +77,14 @@ const UNKNOWN_CLASS_COUNT = 1000;
  * where the provider is not usable
  */
 export async function openModel(path: string, options: ModelOptions = {}): Promise<OpenModel> {
+  try {
+    return await open(path, options);
+  } catch (error) {
+    throw nameFile(path, error);
+  }
+}
+
+async function open(path: string, options: ModelOptions): Promise<OpenModel> {
   const file = await loadModelFile(path);
   const metadata = readMetadata(file.model);
   const model = normalizeInputs(file.model);

@@ -36,7 +36,7 @@ export type {
 export type { DescribeParts, HeadDescription, ModelDescription, TensorDescription } from './inspect.ts';
 export { describeModel } from './inspect.ts';
 export type { OnnxModelFile } from './load.ts';
-export { loadModelFile, MAX_IR_VERSION, MAX_OPSET, parseModel } from './load.ts';
+export { loadModelFile, MAX_IR_VERSION, MAX_OPSET, nameFile, parseModel } from './load.ts';
 export type { ModelMetadata } from './metadata.ts';
 export { parseNames, readMetadata } from './metadata.ts';
 export { parsePreprocess } from './preprocess-option.ts';

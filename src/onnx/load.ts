@@ -30,7 +30,7 @@ export async function loadModelFile(path: string): Promise<OnnxModelFile> {
   const bytes = await readModel(path);
   const model = parseModel(path, bytes);
   const folder = dirname(resolve(path));
-  const files = externalFiles(model);
+  const files = namingFile(path, () => externalFiles(model));
   for (const { location, neededBytes } of files) await checkExternal(path, folder, location, neededBytes);
   return {
     path,
@@ -39,6 +39,21 @@ export async function loadModelFile(path: string): Promise<OnnxModelFile> {
     model,
     ...(files.length > 0 ? { externalDataFolder: folder } : {}),
   };
+}
+
+/** Runs a step; a ModelError of it that does not name the file is thrown again with its name. */
+function namingFile<T>(path: string, step: () => T): T {
+  try {
+    return step();
+  } catch (error) {
+    throw nameFile(path, error);
+  }
+}
+
+/** The same error, or, for a ModelError that does not name the file, one that does. */
+export function nameFile(path: string, error: unknown): unknown {
+  if (!(error instanceof ModelError) || error.message.includes(path)) return error;
+  return new ModelError(`${path}: ${error.message}`, { hint: error.hint, cause: error });
 }
 
 /**
