@@ -61,5 +61,12 @@ function parseSpec(spec: OptionSpec, text: string | true): OptionValue | undefin
 function parseClassConf(pair: string): [string, number] {
   const split = pair.lastIndexOf('=');
   const name = pair.slice(0, split);
-  return [name, parseValue(`conf.${name}`, pair.slice(split + 1), 'number', { min: 0, max: 1 }) as number];
+  return [
+    name,
+    parseValue(`conf.${name}`, pair.slice(split + 1), 'number', {
+      min: 0,
+      max: 1,
+      defaultText: '0.5',
+    }) as number,
+  ];
 }

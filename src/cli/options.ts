@@ -1,4 +1,5 @@
 // Every option of the command line in one table: names and defaults as users of the Python tools know them.
+import { HEAD_KINDS } from '#core';
 import type { Bounds, OptionType } from './values.ts';
 
 export type CommandName = 'predict' | 'stream' | 'inspect' | 'devices' | 'demo';
@@ -8,8 +9,6 @@ export interface OptionSpec extends Bounds {
   /** Other spellings, dashes and underscores alike. */
   readonly aliases?: readonly string[];
   readonly type: OptionType;
-  /** Shown in the help; the value itself is applied where the option is used. */
-  readonly defaultText?: string;
   readonly help: string;
   readonly commands: readonly CommandName[];
 }
@@ -145,6 +144,7 @@ export const OPTIONS: readonly OptionSpec[] = [
   {
     key: 'layout',
     type: 'string',
+    choices: HEAD_KINDS,
     help: 'shape of the head, where it cannot be told from the graph',
     commands: MODEL,
   },

@@ -29,15 +29,31 @@ export interface ModelClasses {
 export async function readThreshold(config: Config, model: ModelClasses): Promise<ThresholdPolicy> {
   const path = config.text('thresholds');
   if (path !== undefined) return thresholdsFromFile(path, config, model);
+  if (config.text('condition') !== undefined) throw withoutEffect('condition', 'needs thresholds=<file>');
   const published = config.text('preset') === 'published';
   const base = config.number('conf') ?? (published ? PUBLISHED_THRESHOLD.base : DEFAULT_CONF);
   const kind = config.text('threshold') ?? (published ? 'variance' : 'fixed');
+  refuseWithoutEffect(config, kind);
   const perClass = perClassThresholds(config, model.classNames);
   const bases = perClass.size > 0 ? { base, perClass } : { base };
   const policy = thresholdOfKind(kind, bases, perClass, config);
   if (policy.kind !== 'fixed' && policy.kind !== 'per-class')
     say(`threshold=${kind}: ${thresholdReach(policy).text}`);
   return policy;
+}
+
+/** A number that nothing reads would be believed to act. */
+function refuseWithoutEffect(config: Config, kind: string): void {
+  if (config.number('k') !== undefined && kind !== 'variance' && kind !== 'std')
+    throw withoutEffect('k', 'acts with threshold=variance or threshold=std');
+  if (config.number('tail') !== undefined && kind !== 'tail-mass')
+    throw withoutEffect('tail', 'acts with threshold=tail-mass');
+}
+
+function withoutEffect(key: string, needs: string): ConfigError {
+  return new ConfigError(`${key}= has no effect here: it ${needs}`, {
+    hint: `add what it needs, or leave ${key}= away`,
+  });
 }
 
 function thresholdOfKind(
@@ -64,7 +80,10 @@ async function thresholdsFromFile(
   config: Config,
   model: ModelClasses,
 ): Promise<ThresholdPolicy> {
-  const rivals = ['conf', 'threshold', 'k', 'tail', 'preset'].filter((key) => config.text(key) !== undefined);
+  const rivals = [
+    ...['conf', 'threshold', 'k', 'tail', 'preset'].filter((key) => config.text(key) !== undefined),
+    ...[...config.classConf.keys()].map((name) => `conf.${name}`),
+  ];
   if (rivals.length > 0) {
     throw new ConfigError(`thresholds=${path} already decides what ${rivals[0]}= would`, {
       hint: 'give one or the other',

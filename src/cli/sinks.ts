@@ -49,6 +49,9 @@ export async function openSinks(
   if (config.flag('save_txt')) {
     sinks.push(await createYoloTxt({ folder: await folder(), saveConf: config.flag('save_conf') ?? false }));
   }
+  if (config.flag('save_conf') && !config.flag('save_txt')) {
+    say('save_conf=True changes nothing without save_txt=True');
+  }
   if (config.flag('save_json')) {
     sinks.push(await createCocoJson({ path: join(await folder(), 'predictions.json') }));
   }

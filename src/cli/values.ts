@@ -1,6 +1,7 @@
 // Turns the words of a command line into values, the way people from the Python tools write them:
 // True/False/None, [0,2], 0,2, 640 or 384,640.
 import { ConfigError } from '#core';
+import { nearest } from './nearest.ts';
 
 export type OptionType = 'string' | 'number' | 'integer' | 'boolean' | 'size' | 'list';
 
@@ -8,6 +9,8 @@ export interface Bounds {
   readonly min?: number;
   readonly max?: number;
   readonly choices?: readonly string[];
+  /** Shown in the help; the value itself is applied where the option is used. */
+  readonly defaultText?: string;
 }
 
 export type OptionValue = string | number | boolean | readonly string[] | readonly [number, number];
@@ -49,8 +52,9 @@ function unquote(word: string): string {
 
 function parseChoice(key: string, word: string, choices: readonly string[] | undefined): string {
   if (choices !== undefined && !choices.includes(word)) {
+    const near = nearest(word, choices);
     throw new ConfigError(`${key}=${word}: not one of ${choices.join(', ')}`, {
-      hint: `write ${key}=${choices[0]}, for example`,
+      hint: near === undefined ? `write ${key}=${choices[0]}, for example` : `did you mean ${key}=${near} ?`,
     });
   }
   return word;
@@ -66,14 +70,20 @@ function parseBoolean(key: string, word: string): boolean {
 
 function parseNumber(key: string, word: string, type: 'number' | 'integer', bounds: Bounds): number {
   const value = word === '' ? Number.NaN : Number(word);
-  const { min = Number.NEGATIVE_INFINITY, max = Number.POSITIVE_INFINITY } = bounds;
+  const { min = Number.NEGATIVE_INFINITY, max = Number.POSITIVE_INFINITY, defaultText } = bounds;
   const whole = type === 'number' || Number.isInteger(value);
   if (!Number.isFinite(value) || !whole || value < min || value > max) {
     throw new ConfigError(`${key}=${word}: expected ${describeNumber(type, bounds)}`, {
-      hint: `write ${key}=${Math.max(min, Math.min(max, 1))}, for example`,
+      hint: `write ${key}=${usual(defaultText) ?? Math.max(min, Math.min(max, 1))}, for example`,
     });
   }
   return value;
+}
+
+/** The default, where it is one number. */
+function usual(defaultText: string | undefined): number | undefined {
+  const value = Number(defaultText);
+  return Number.isFinite(value) ? value : undefined;
 }
 
 function describeNumber(type: 'number' | 'integer', { min, max }: Bounds): string {

@@ -171,3 +171,18 @@ export type HeadLayout =
   | EdgeDetectLayout;
 
 export type HeadKind = HeadLayout['kind'];
+
+/** Every kind, as `layout=` names it. */
+export const HEAD_KINDS = Object.keys({
+  yolov5: true,
+  yolov8: true,
+  'end-to-end': true,
+  'nms-outputs': true,
+  yolox: true,
+  gfl: true,
+  'raw-dfl': true,
+  fastestdet: true,
+  corners: true,
+  yunet: true,
+  'edge-detect': true,
+} satisfies Record<HeadKind, true>) as readonly HeadKind[];

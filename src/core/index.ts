@@ -49,6 +49,7 @@ export type {
   YoloxLayout,
   YunetLayout,
 } from './head-layout.ts';
+export { HEAD_KINDS } from './head-layout.ts';
 export type { FitPolicy, Letterbox } from './letterbox.ts';
 export { createLetterbox, DEFAULT_FIT, toFrame, toInput, varianceToFrame } from './letterbox.ts';
 export type { LightLadder, LightMeasurement, LightPolicy, LightState } from './light.ts';
