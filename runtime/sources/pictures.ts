@@ -35,7 +35,9 @@ export function openPictures(paths: readonly string[], options: PicturesOptions)
         if (!frame) {
           damaged++;
           firstFault ??= outcome.fault;
-          request.onEvent?.({ kind: 'damaged', source: path, reason: damageReason(outcome.fault) });
+          const reason = damageReason(outcome.fault);
+          // The fault of an only picture is thrown below, and need not be told twice.
+          if (paths.length > 1) request.onEvent?.({ kind: 'damaged', source: path, reason });
           continue;
         }
         if (frames === 0) request.onEvent?.({ kind: 'open', source: name, size: frame.letterbox.frame });
@@ -99,7 +101,7 @@ async function readFrame(
 function damageReason(fault: unknown): string {
   // A fault that is not the picture's is a bug of ours and must not look like a damaged file.
   if (!(fault instanceof DataError)) throw fault;
-  return fault.message;
+  return `${fault.message}; ${fault.hint}`;
 }
 
 function nothingRead(fault: unknown, count: number): unknown {

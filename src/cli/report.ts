@@ -12,7 +12,7 @@ export function sayEvent(event: SourceEvent): void {
       break;
     }
     case 'damaged':
-      say(`warning: ${event.source}: ${event.reason}`);
+      say(`warning: ${about(event.source, event.reason)}`);
       break;
     case 'lost':
       say(`lost ${event.source}: ${event.reason}; next try in ${(event.retryInMs / 1000).toFixed(1)} s`);
@@ -21,11 +21,16 @@ export function sayEvent(event: SourceEvent): void {
       say(`resumed ${event.source}: ${event.size.width}x${event.size.height}`);
       break;
     case 'notice':
-      say(`${event.source}: ${event.message}`);
+      say(about(event.source, event.message));
       break;
     default:
       event satisfies never;
   }
+}
+
+/** Many words name their source themselves. */
+function about(source: string, words: string): string {
+  return words.startsWith(`${source}:`) || words.includes(` ${source} `) ? words : `${source}: ${words}`;
 }
 
 /** One line about a run: counts, speed, time per stage, what was lost. */
