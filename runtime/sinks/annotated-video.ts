@@ -1,5 +1,7 @@
 // Writes what the detector saw: the video with its boxes and how sure they are.
+import type { Detection } from '#core';
 import type { Ffmpeg } from '../ffmpeg/index.ts';
+import type { FullFrame } from '../frame.ts';
 import type { Encoder } from './encoder.ts';
 import { openEncoder } from './encoder.ts';
 import type { Painter } from './paint/index.ts';
@@ -46,13 +48,35 @@ export function createAnnotatedVideo(options: AnnotatedVideoOptions): Sink {
       }
       const key = `${source} ${full.width}x${full.height}`;
       const current = part?.key === key ? part : await begin(result, key);
-      await options.painter.paint(full, result.detections);
+      await options.painter.paint(full, fitted(result, full));
       await current.encoder.write(full.data, ptsSeconds - current.firstSeconds);
     },
     async close() {
       await part?.encoder.close();
     },
   };
+}
+
+/** A source may deliver whole frames in another size than the one its boxes are in (odd sizes, a file that changes). */
+function fitted({ detections, size }: FrameResult, full: FullFrame): readonly Detection[] {
+  const x = full.width / size.width;
+  const y = full.height / size.height;
+  if (x === 1 && y === 1) return detections;
+  return detections.map((detection) => {
+    const { box, boxVariance } = detection;
+    return {
+      ...detection,
+      box: { x1: box.x1 * x, y1: box.y1 * y, x2: box.x2 * x, y2: box.y2 * y },
+      ...(boxVariance && {
+        boxVariance: {
+          x1: boxVariance.x1 * x * x,
+          y1: boxVariance.y1 * y * y,
+          x2: boxVariance.x2 * x * x,
+          y2: boxVariance.y2 * y * y,
+        },
+      }),
+    };
+  });
 }
 
 function stemOf(path: string): string {

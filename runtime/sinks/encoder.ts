@@ -28,6 +28,8 @@ export interface Encoder {
 
 const CONTAINERS = ['.mp4', '.mov', '.mkv', '.m3u8'];
 const HLS_SEGMENT_SECONDS = 2;
+/** A power cut costs a live recording no more than this. */
+const LIVE_FRAGMENT_SECONDS = 2;
 
 /** @throws DataError for an ending that is not known, DeviceError where ffmpeg has no encoder for it */
 export async function openEncoder(options: EncoderOptions): Promise<Encoder> {
@@ -95,17 +97,27 @@ function outputOptions({ ffmpeg, path, live }: EncoderOptions, codec: readonly s
   switch (CONTAINERS.find((ending) => path.toLowerCase().endsWith(ending))) {
     case '.mp4':
     case '.mov': {
-      const flags = live ? '+frag_keyframe+empty_moov+default_base_moof' : '+faststart';
-      return [...common, '-video_track_timescale', '90000', '-movflags', flags];
+      const whole = ['-movflags', '+faststart'];
+      const fragments = ['-movflags', '+frag_keyframe+empty_moov+default_base_moof', '-flush_packets', '1'];
+      const saving = live ? [...keyFramesEvery(LIVE_FRAGMENT_SECONDS), ...fragments] : whole;
+      // An edit list would hide the last frame, whose duration nobody knows.
+      return [...common, '-video_track_timescale', '90000', '-use_editlist', '0', ...saving];
     }
     case '.mkv':
       return common;
     case '.m3u8': {
-      const keyFrames = ['-force_key_frames', `expr:gte(t,n_forced*${HLS_SEGMENT_SECONDS})`];
       const window = live
         ? ['-hls_list_size', '5', '-hls_flags', 'delete_segments']
         : ['-hls_list_size', '0'];
-      return [...common, ...keyFrames, '-f', 'hls', '-hls_time', String(HLS_SEGMENT_SECONDS), ...window];
+      return [
+        ...common,
+        ...keyFramesEvery(HLS_SEGMENT_SECONDS),
+        '-f',
+        'hls',
+        '-hls_time',
+        String(HLS_SEGMENT_SECONDS),
+        ...window,
+      ];
     }
     default:
       throw new DataError(
@@ -115,4 +127,8 @@ function outputOptions({ ffmpeg, path, live }: EncoderOptions, codec: readonly s
         },
       );
   }
+}
+
+function keyFramesEvery(seconds: number): readonly string[] {
+  return ['-force_key_frames', `expr:gte(t,n_forced*${seconds})`];
 }
