@@ -28,12 +28,24 @@ interface Batch {
 }
 
 /**
- * Runs a detector over a source. A frame's bytes are valid until the next result is asked for.
+ * Runs a detector over a source: one result per frame, in order. A frame's bytes are valid until the next result is
+ * asked for; detections and sizes stay. Leaving the loop, by `break`, an error or the signal, ends ffmpeg and waits
+ * for the inference under way; the detector stays open.
  *
- * A file is read ahead by one frame per session, so that decoding, inference and the consumer overlap. A live source
- * is not: the next frame is taken when the consumer is done, so that it is the newest one.
+ * A slow consumer: files are read at its pace and no frame is left out. They are read ahead by one frame per session,
+ * so that decoding, inference and the consumer overlap, and no more is held. A live source is not read ahead: when the
+ * consumer is done with a result, the newest frame is taken, and those that it missed are counted in
+ * `source.stats().dropped` and left out of `frame.index`; so a result is as old as its inference took, however slow
+ * the loop is (with several sessions, up to as many turns of the loop). `openSource(…, { buffer: 'all' })` gives
+ * every frame of a live source instead, and the delay may grow.
  *
  * @throws what the source throws, the model's error, or the signal's reason
+ * @example
+ * const source = await openSource('rtsp://camera/stream');
+ * const detector = await openDetector('yolov8n.onnx');
+ * for await (const { frame, detections: found } of detections({ source, detector, signal })) {
+ *   console.log(frame.ptsSeconds, found.map(({ className, score }) => `${className} ${score}`));
+ * }
  */
 export async function* detections(options: DetectionsOptions): AsyncGenerator<DetectionResult, void, void> {
   const { source, detector, signal } = options;

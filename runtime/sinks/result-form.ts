@@ -12,7 +12,7 @@ export interface DetectionForm {
   readonly box_var?: CornersForm;
 }
 
-interface CornersForm {
+export interface CornersForm {
   readonly x1: number;
   readonly y1: number;
   readonly x2: number;
