@@ -200,6 +200,7 @@ function decoderWords(fault: unknown): string {
   const lines = text
     .split('\n')
     .map((line) => line.trim())
-    .filter((line) => line !== '' && !line.startsWith('source:'));
-  return [...new Set(lines)].slice(0, 2).join('; ') || text.split('\n')[0] || 'the decoder gives no reason';
+    .filter((line) => line !== '' && !line.startsWith('source:') && !/failOn setting/.test(line));
+  // Its words lie in one place for all threads, so that of two pictures that fail at once one may have none.
+  return [...new Set(lines)].slice(0, 2).join('; ') || 'its content is broken or cut off';
 }
