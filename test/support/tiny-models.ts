@@ -227,30 +227,36 @@ export function whiteBoxProbe(size: Size = { width: 96, height: 96 }): ModelProt
 }
 
 /**
- * Three classes `red`, `green`, `blue`, each scoring the mean of its input plane (0..1 when the contract is RGB/255),
- * in one box over the whole input. Tells swapped channels and wrong scaling.
+ * Three classes `red`, `green`, `blue`, each scoring the mean of its input plane (0..1 when the contract is RGB/255) in
+ * that picture of the batch, in one box over the whole input. Tells swapped channels, wrong scaling, mixed-up pictures.
  */
-export function channelMeanProbe(size: Size = { width: 96, height: 96 }): ModelProto {
+export function channelMeanProbe(
+  size: Size = { width: 96, height: 96 },
+  { batch = 1, order = 'nchw' }: { readonly batch?: number; readonly order?: 'nchw' | 'nhwc' } = {},
+): ModelProto {
+  const { width, height } = size;
   const anchors = cellCount(size);
-  const boxes = new Float32Array(4 * anchors);
-  [size.width / 2, size.height / 2, size.width, size.height].forEach((value, channel) => {
-    boxes[channel * anchors] = value;
-  });
+  const boxes = new Float32Array(batch * 4 * anchors);
+  for (let row = 0; row < batch * 4; row++) {
+    boxes[row * anchors] = [width / 2, height / 2, width, height][row % 4] ?? 0;
+  }
+  const nchw = order === 'nchw';
+  const shape = nchw ? [batch, 3, height, width] : [batch, height, width, 3];
   return model(
     graph({
       name: 'channel_means',
       nodes: [
-        node('ReduceMean', ['images'], ['means'], { axes: [2n, 3n], keepdims: 1n }), // [1, 3, 1, 1]
-        node('Reshape', ['means', 'one_column'], ['column']), // [1, 3, 1]
-        node('Concat', ['column', 'no_scores'], ['scores'], { axis: 2n }), // [1, 3, A]
-        node('Concat', ['boxes', 'scores'], ['output0'], { axis: 1n }), // [1, 7, A]
+        node('ReduceMean', ['images'], ['means'], { axes: nchw ? [2n, 3n] : [1n, 2n], keepdims: 1n }),
+        node('Reshape', ['means', 'one_column'], ['column']), // [batch, 3, 1]
+        node('Concat', ['column', 'no_scores'], ['scores'], { axis: 2n }), // [batch, 3, A]
+        node('Concat', ['boxes', 'scores'], ['output0'], { axis: 1n }), // [batch, 7, A]
       ],
-      inputs: [valueInfo('images', ElementType.FLOAT, [1, 3, size.height, size.width])],
-      outputs: [valueInfo('output0', ElementType.FLOAT, [1, 7, anchors])],
+      inputs: [valueInfo('images', ElementType.FLOAT, shape)],
+      outputs: [valueInfo('output0', ElementType.FLOAT, [batch, 7, anchors])],
       initializers: [
-        ints('one_column', [1, 3, 1]),
-        floats('no_scores', [1, 3, anchors - 1], new Float32Array(3 * (anchors - 1))),
-        tensor('boxes', [1, 4, anchors], boxes),
+        ints('one_column', [batch, 3, 1]),
+        floats('no_scores', [batch, 3, anchors - 1], new Float32Array(batch * 3 * (anchors - 1))),
+        tensor('boxes', [batch, 4, anchors], boxes),
       ],
     }),
     { metadata: { names: pythonNames(['red', 'green', 'blue']), task: 'detect', stride: '32' } },
