@@ -3,6 +3,7 @@ import type { Size } from '#core';
 import { openPicture, type ReadPictureOptions } from '#data/images';
 import type { Detected, Detector } from './detector.ts';
 
+/** What was found in one picture, and how long it took. */
 export interface PictureDetections extends Detected {
   /** As displayed: turned by the EXIF orientation. Boxes are in px of it. */
   readonly size: Size;

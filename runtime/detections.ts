@@ -6,15 +6,18 @@ import type { FrameSource, SourceEvent } from './sources/source.ts';
 import { type Channel, createChannel } from './streams/channel.ts';
 import { createSlots, type Slots } from './streams/slots.ts';
 
+/** What runs over what, and until when. */
 export interface DetectionsOptions {
   readonly source: FrameSource;
   readonly detector: Detector;
   readonly signal: AbortSignal;
   /** Deliver whole frames too, for painting. */
   readonly full?: boolean;
+  /** Told of what an operator should know: damaged pictures, lost and resumed streams. */
   readonly onEvent?: (event: SourceEvent) => void;
 }
 
+/** What was found in one frame, and how long it took. */
 export interface DetectionResult extends FrameResult {
   /** Time spent in each stage, in ms. */
   readonly timing: Detected['timing'];

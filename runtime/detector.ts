@@ -17,6 +17,7 @@ import type { Frame } from './frame.ts';
 import { createInputPool, type InputPool } from './input-pool.ts';
 import type { Session, SessionInput } from './session/session.ts';
 
+/** Time spent on one frame. */
 export interface StageTiming {
   /** Filling the network's input, in ms of this frame. */
   readonly preMs: number;
@@ -26,6 +27,7 @@ export interface StageTiming {
   readonly postMs: number;
 }
 
+/** The answer for one frame. */
 export interface Detected {
   /** By score, highest first. */
   readonly detections: readonly Detection[];
@@ -34,6 +36,7 @@ export interface Detected {
   readonly timing: StageTiming;
 }
 
+/** A model that is ready to answer. Made by `openDetector`. */
 export interface Detector {
   readonly classNames: readonly string[];
   readonly capabilities: Capabilities;

@@ -1,6 +1,7 @@
 // One picture on its way from a source to the network and to the sinks.
 import type { Letterbox } from '#core';
 
+/** One picture on its way: scaled for the network, whole where it was asked for. */
 export interface Frame {
   /** Name of the stream, or path of the picture, with credentials removed. */
   readonly source: string;
@@ -20,6 +21,7 @@ export interface Frame {
   release(): void;
 }
 
+/** A whole frame. yuv420p is planar: Y [height, width], then U and V [height / 2, width / 2]; rgb24 is [height, width, 3]. */
 export interface FullFrame {
   /** `yuv420p` for video (even width and height), `rgb24` for pictures. */
   readonly format: 'yuv420p' | 'rgb24';

@@ -18,6 +18,7 @@ export function toUltralyticsRow(detection: Detection): DetectionForm {
   return detectionForm(detection);
 }
 
+/** One entry of a COCO results file. */
 export interface CocoRow {
   readonly image_id: string | number;
   readonly category_id: number;

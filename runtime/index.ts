@@ -5,7 +5,13 @@ export { detectPicture } from './detect-picture.ts';
 export type { DetectionResult, DetectionsOptions } from './detections.ts';
 export { detections } from './detections.ts';
 export type { Detected, Detector, StageTiming } from './detector.ts';
-export { type Ffmpeg, type LocateOptions, locateFfmpeg, redactCredentials } from './ffmpeg/index.ts';
+export {
+  type Ffmpeg,
+  type FfmpegDialect,
+  type LocateOptions,
+  locateFfmpeg,
+  redactCredentials,
+} from './ffmpeg/index.ts';
 export type { Frame, FullFrame } from './frame.ts';
 export type { CocoRow, DetectionColumns } from './habitual-shapes.ts';
 export { toCocoRow, toColumns, toUltralyticsRow, toXywh, toYoloRow } from './habitual-shapes.ts';

@@ -16,6 +16,7 @@ import {
 import { createDetector, type Detector } from './detector.ts';
 import { describeCapabilities, type ModelOptions, type OpenModel, openModel } from './open-model.ts';
 
+/** How a model is run and which of its boxes are reported. Everything has a default. */
 export interface DetectorOptions extends ModelOptions {
   /** Default: fixed at 0.25. */
   readonly threshold?: ThresholdPolicy;
@@ -23,15 +24,17 @@ export interface DetectorOptions extends ModelOptions {
   readonly suppression?: SuppressionPolicy | 'auto';
   /** IoU in [0, 1] above which a box suppresses another. Default 0.7. */
   readonly iou?: number;
+  /** Boxes of different classes suppress each other too. Default false. */
   readonly agnostic?: boolean;
   /** Most detections per frame. Default 300. */
   readonly maxDet?: number;
-  /** Class ids to report, or a function that finds them by the model's names. Default: all. */
+  /** Class ids to report. Default: all. */
   readonly classes?: readonly number[];
   /** Detections carry the law of their score, where the head has one. */
   readonly scoreLaws?: boolean;
 }
 
+/** A detector with the model behind it and the policies in effect. `close` it when done. */
 export interface OpenDetector extends Detector {
   readonly model: OpenModel;
   readonly threshold: ThresholdPolicy;
@@ -41,8 +44,14 @@ export interface OpenDetector extends Detector {
 const DEFAULT_THRESHOLD: ThresholdPolicy = { kind: 'fixed', base: 0.25 };
 
 /**
- * @param options values, or a function of the opened model for what depends on its classes
- * @throws ModelError where the file is no detector known here, or a policy needs what it cannot say
+ * Opens a model for detection: finds its head, chooses preprocessing, checks that the policies get what they need.
+ * @param policies options that depend on the opened model, such as class ids by name; they win over `options`
+ * @throws ModelError where the file is no detector known here, or a policy needs what it cannot say; DeviceError where the provider is
+ * not usable
+ * @example
+ * const detector = await openDetector('yolov8n.onnx', { imageSize: { width: 640, height: 384 }, sessions: 2 }, (model) => ({
+ *   classes: [model.classNames.indexOf('person')],
+ * }));
  */
 export async function openDetector(
   path: string,

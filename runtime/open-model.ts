@@ -31,6 +31,7 @@ import type { Provider, Session, SessionInput } from './session/session.ts';
 /** What must be reported: `auto` takes what the model has; the others fail where it lacks it. */
 export type UncertaintyRequest = 'auto' | 'box' | 'score' | 'all' | 'none';
 
+/** How a model file is read and where it runs. */
 export interface ModelOptions {
   /** Input size where the file leaves it free; rounded up to the stride. */
   readonly imageSize?: Size;
@@ -48,6 +49,7 @@ export interface ModelOptions {
   readonly sessions?: number;
 }
 
+/** A model that was opened and understood: its head, its input, its names. */
 export interface OpenModel {
   readonly file: OnnxModelFile;
   readonly metadata: ModelMetadata;

@@ -4,6 +4,7 @@ import { detections } from './detections.ts';
 import type { Sink } from './sinks/sink.ts';
 import type { SourceStats } from './sources/source.ts';
 
+/** A run over a whole source, with somewhere for the results to go. */
 export interface RunOptions extends DetectionsOptions {
   readonly sinks: readonly Sink[];
   /** Stops after so many frames. */
@@ -12,6 +13,7 @@ export interface RunOptions extends DetectionsOptions {
   readonly onResult?: (result: DetectionResult) => void;
 }
 
+/** What a run did. */
 export interface RunSummary {
   readonly frames: number;
   /** Detections by class name, most frequent first. */

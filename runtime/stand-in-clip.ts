@@ -2,6 +2,7 @@
 import { DeviceError } from '#core';
 import { buildArguments, type Ffmpeg, fileUrl, spawnChild } from './ffmpeg/index.ts';
 
+/** Size in px, rate and length of what `drawDuskClip` draws. */
 export const DUSK_CLIP = { width: 640, height: 384, framesPerSecond: 25, seconds: 8 } as const;
 
 /** The square is at full brightness for a second, then fades to about a third. */

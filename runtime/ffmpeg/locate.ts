@@ -4,6 +4,7 @@ import { existsSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { DeviceError } from '#core';
 
+/** Where to look for ffmpeg; without anything, FFMPEG_PATH and PATH. */
 export interface LocateOptions {
   /** Path or name of the program; before FFMPEG_PATH and `ffmpeg` on PATH. */
   readonly ffmpeg?: string;
@@ -12,6 +13,7 @@ export interface LocateOptions {
   readonly environment?: NodeJS.ProcessEnv;
 }
 
+/** An ffmpeg that was found and answered. */
 export interface Ffmpeg {
   readonly path: string;
   readonly probePath: string;

@@ -18,11 +18,13 @@ export interface SessionOptions {
 /** Bytes of one network input: Float32Array, or Uint8Array where the graph takes pixels as they are. */
 export type InputArray = Float32Array<ArrayBuffer> | Uint8Array<ArrayBuffer>;
 
+/** Name and shape of the one input of a graph. */
 export interface SessionInput {
   readonly name: string;
   readonly shape: readonly number[];
 }
 
+/** What one run of a graph gave. */
 export interface RunResult {
   /** Outputs by name; fresh memory that belongs to the caller. */
   readonly outputs: ReadonlyMap<string, HeadTensor>;
@@ -32,6 +34,7 @@ export interface RunResult {
   readonly inferenceMs: number;
 }
 
+/** A loaded graph. Runs one call at a time. */
 export interface Session {
   /** Provider in effect, as the runtime accepted it: `cpu`, `cuda:0`. */
   readonly provider: string;

@@ -6,6 +6,7 @@ import type { Painter } from './paint/painter.ts';
 import type { Sink } from './sink.ts';
 import { writeWholeFile } from './whole-file.ts';
 
+/** Where painted pictures go, and who paints. */
 export interface AnnotatedPicturesOptions {
   readonly folder: string;
   readonly painter: Painter;

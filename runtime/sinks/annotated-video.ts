@@ -7,6 +7,7 @@ import { openEncoder } from './encoder.ts';
 import type { Painter } from './paint/index.ts';
 import type { FrameResult, Sink } from './sink.ts';
 
+/** Where painted videos go, who paints, and who encodes. */
 export interface AnnotatedVideoOptions {
   readonly ffmpeg: Ffmpeg;
   /** Where the video of a source goes: `.mp4`, `.mov`, `.mkv` or `.m3u8`. */

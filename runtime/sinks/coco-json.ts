@@ -8,6 +8,7 @@ import { outputFault } from './output-fault.ts';
 import type { Sink } from './sink.ts';
 import { temporaryBeside } from './whole-file.ts';
 
+/** Where COCO results go, and how classes are numbered there. */
 export interface CocoJsonOptions {
   /** Appears at `close`; until then a hidden file beside it grows. */
   readonly path: string;

@@ -4,6 +4,7 @@ import { dirname } from 'node:path';
 import type { Writable } from 'node:stream';
 import { outputFault } from './output-fault.ts';
 
+/** Where lines of text go: a file or a stream. */
 export interface LineOutput {
   /** For messages and the closing summary. */
   readonly name: string;

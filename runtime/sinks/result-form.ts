@@ -2,6 +2,7 @@
 import type { Box, BoxVariance, Detection } from '#core';
 import type { FrameResult } from './sink.ts';
 
+/** One detection in the JSON of Ultralytics, with `score_var` and `box_var` where the model knows them. */
 export interface DetectionForm {
   readonly name: string;
   readonly class: number;
@@ -12,6 +13,7 @@ export interface DetectionForm {
   readonly box_var?: CornersForm;
 }
 
+/** A box, or the variances of its edges. */
 export interface CornersForm {
   readonly x1: number;
   readonly y1: number;

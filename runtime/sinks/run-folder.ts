@@ -3,6 +3,7 @@ import { mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { outputFault } from './output-fault.ts';
 
+/** What the folder of a run is called. */
 export interface RunFolderOptions {
   /** Folder of all runs; `runs/detect` where the user names none. */
   readonly project: string;

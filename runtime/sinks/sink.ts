@@ -2,6 +2,7 @@
 import type { Detection, Size } from '#core';
 import type { Frame } from '../frame.ts';
 
+/** What was found in one frame. */
 export interface FrameResult {
   /** The frame itself: its bytes are valid until all sinks have returned. */
   readonly frame: Frame;
@@ -9,6 +10,7 @@ export interface FrameResult {
   readonly detections: readonly Detection[];
 }
 
+/** Where results go: a file, a folder, a stream. */
 export interface Sink {
   /** Resolves when the result is handed over and the frame's bytes are no longer needed. */
   write(result: FrameResult): Promise<void>;

@@ -7,6 +7,7 @@ import { createOutputNames } from './output-names.ts';
 import type { Sink } from './sink.ts';
 import { writeWholeFile } from './whole-file.ts';
 
+/** Where label files go. */
 export interface YoloTxtOptions {
   /** The run folder; files lie in `labels/` inside. */
   readonly folder: string;

@@ -2,6 +2,7 @@
 import type { Letterbox, Size } from '#core';
 import type { Frame } from '../frame.ts';
 
+/** What a consumer asks of a source. */
 export interface FrameRequest {
   /** Fits a frame of this size (as displayed) into the network's input. Called again when the size changes. */
   readonly fit: (frame: Size) => Letterbox;
@@ -12,6 +13,7 @@ export interface FrameRequest {
   readonly onEvent?: (event: SourceEvent) => void;
 }
 
+/** What an operator should know of a source while it runs. */
 export type SourceEvent =
   /** A source is open: what was found. */
   | { readonly kind: 'open'; readonly source: string; readonly size: Size; readonly framesPerSecond?: number }
@@ -23,6 +25,7 @@ export type SourceEvent =
   | { readonly kind: 'resumed'; readonly source: string; readonly size: Size }
   | { readonly kind: 'notice'; readonly source: string; readonly message: string };
 
+/** Counts so far; final once the iteration has ended. */
 export interface SourceStats {
   /** Frames handed out. */
   readonly frames: number;
@@ -33,6 +36,7 @@ export interface SourceStats {
   readonly damaged: number;
 }
 
+/** Where frames come from: pictures, a video, or a live stream. Made by `openSource`. */
 export interface FrameSource {
   /** For people and results: credentials removed. */
   readonly name: string;
@@ -47,5 +51,6 @@ export interface FrameSource {
    * Throws SourceError or DataError in the user's terms. May be called once.
    */
   frames(request: FrameRequest): AsyncIterable<Frame>;
+  /** Counts up to now. */
   stats(): SourceStats;
 }

@@ -15,6 +15,7 @@ export interface ScoreMixture {
   readonly variances: readonly [number, number];
 }
 
+/** One object that was found, with how sure the model is where it can say. */
 export interface Detection {
   readonly box: Box<'frame'>;
   readonly classId: number;

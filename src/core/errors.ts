@@ -7,6 +7,7 @@ interface ErrorDetails {
   readonly cause?: unknown;
 }
 
+/** What a user can cause or meet: says what is wrong (`message`), what to do next (`hint`) and how a command ends (`exitCode`). */
 export abstract class EdgeDetectError extends Error {
   abstract readonly exitCode: number;
   readonly hint: string;

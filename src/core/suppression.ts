@@ -28,6 +28,7 @@ export interface BoxUncertaintySuppression {
   readonly lambda: number;
 }
 
+/** How several boxes on one object become one. */
 export type SuppressionPolicy =
   | HardSuppression
   | SoftSuppression

@@ -5,11 +5,13 @@ import { type Canvas, canvasOf, paintMask, paintRing, type Rect, snap } from './
 import { createLabelTiles, type LabelTiles } from './label-tiles.ts';
 import { classColour, textColour } from './palette.ts';
 
+/** What a painter may tell. */
 export interface PainterOptions {
   /** Told once of something that the user should know, such as missing fonts. */
   readonly onNotice?: (message: string) => void;
 }
 
+/** Paints results into frames. */
 export interface Painter {
   /**
    * Paints into the frame's own bytes (yuv420p or rgb24). The label is `car 0.82 ±0.06`, ± being the standard
@@ -22,6 +24,7 @@ export interface Painter {
 /** Of 256: the picture stays visible below the veil. */
 const VEIL_STRENGTH = 76;
 
+/** A painter keeps the labels that it has drawn: make one per run, not one per frame. */
 export function createPainter({ onNotice = () => undefined }: PainterOptions = {}): Painter {
   const tiles = createLabelTiles(onNotice);
   return {

@@ -6,6 +6,7 @@ import { type DecodedPixels, decodePixels, readHeader } from './decode.ts';
 /** 268402689 = 0x3FFF squared: the largest picture that is read unless more is allowed. */
 export const DEFAULT_MAX_PIXELS = 0x3fff * 0x3fff;
 
+/** How large a picture may be, and what messages call it. */
 export interface ReadPictureOptions {
   /** Pictures with more pixels are refused before memory is taken. */
   readonly maxPixels?: number;
