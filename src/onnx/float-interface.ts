@@ -15,13 +15,15 @@ export function withFloatInterface(model: ModelProto): ModelProto {
   const inputs = graph.input.filter(isOtherFloat).map(({ name }) => name);
   const outputs = graph.output.filter(isOtherFloat).map(({ name }) => name);
   if (inputs.length === 0 && outputs.length === 0) return model;
-  const taken = new Set(graph.node.flatMap(({ output }) => output).concat(inputs));
+  const taken = new Set(graph.node.flatMap(({ name, output }) => [name, ...output]).concat(inputs));
   const inner = new Map([...inputs, ...outputs].map((name) => [name, freeName(name, taken)]));
   const rename = (name: string) => inner.get(name) ?? name;
   const renamed = graph.node.map((original) => renamedNode(original, rename));
   const typeOf = new Map([...graph.input, ...graph.output].map((value) => [value.name, elementType(value)]));
-  const entering = inputs.map((name) => cast(name, rename(name), typeOf.get(name) ?? ElementType.FLOAT16));
-  const leaving = outputs.map((name) => cast(rename(name), name, ElementType.FLOAT));
+  const entering = inputs.map((name) =>
+    cast(name, rename(name), typeOf.get(name) ?? ElementType.FLOAT16, taken),
+  );
+  const leaving = outputs.map((name) => cast(rename(name), name, ElementType.FLOAT, taken));
   return withGraph(model, {
     node: [...entering, ...renamed, ...leaving],
     input: graph.input.map(asFloat),
@@ -29,8 +31,11 @@ export function withFloatInterface(model: ModelProto): ModelProto {
   });
 }
 
-function cast(from: string, to: string, elementType: number): NodeProto {
-  return node('Cast', [from], [to], { to: BigInt(elementType) });
+/** Named anew: the runtime refuses graphs in which two nodes have one name. */
+function cast(from: string, to: string, elementType: number, taken: Set<string>): NodeProto {
+  const made = node('Cast', [from], [to], { to: BigInt(elementType) });
+  made.name = freeName(`${from}_to_${to}`, taken);
+  return made;
 }
 
 /** Sub-graphs (If, Loop) may read outer names too, so they are renamed all the way down. */
