@@ -46,10 +46,10 @@ const DEFAULT_THRESHOLD: ThresholdPolicy = { kind: 'fixed', base: 0.25 };
 /**
  * Opens a model for detection: finds its head, chooses preprocessing, checks that the policies get what they need.
  * @param policies options that depend on the opened model, such as class ids by name; they win over `options`
- * @throws ModelError where the file is no detector known here, or a policy needs what it cannot say; DeviceError where the provider is
- * not usable
+ * @throws ModelError where the file is no detector known here, or a policy needs what it cannot say; DeviceError where
+ * the provider is not usable
  * @example
- * const detector = await openDetector('yolov8n.onnx', { imageSize: { width: 640, height: 384 }, sessions: 2 }, (model) => ({
+ * const detector = await openDetector('yolov8n.onnx', { iou: 0.5, sessions: 2 }, (model) => ({
  *   classes: [model.classNames.indexOf('person')],
  * }));
  */
