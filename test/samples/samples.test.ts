@@ -12,12 +12,13 @@ interface Ended {
   readonly stderr: string;
 }
 
-function runSample(name: string, words: readonly string[] = []): Promise<Ended> {
+function runSample(name: string, words: readonly string[] = [], interruptAt?: RegExp): Promise<Ended> {
   const main = fileURLToPath(new URL(`../../dist/samples/${name}/main.js`, import.meta.url));
   const child = spawn(process.execPath, [main, ...words], { stdio: ['ignore', 'pipe', 'pipe'] });
   let [stdout, stderr] = ['', ''];
   child.stdout.setEncoding('utf8').on('data', (text: string) => {
     stdout += text;
+    if (interruptAt?.test(stdout)) child.kill('SIGINT');
   });
   child.stderr.setEncoding('utf8').on('data', (text: string) => {
     stderr += text;
@@ -95,6 +96,15 @@ describe(`people-counter${ffmpegNote}`, () => {
       expect(stderr).toMatch(/does not know 'persn', but: person, bicycle/);
     },
   );
+});
+
+describe(`people-counter interrupted${ffmpegNote}`, () => {
+  it.skipIf(!ffmpegAvailable)('ends by itself, with the code of an interrupted program', async () => {
+    const { code, stdout, stderr } = await runSample('people-counter', [], / 0 s /);
+    expect(stderr).toBe('');
+    expect(code).toBe(130);
+    expect(secondsOf(stdout).length).toBeLessThan(8);
+  });
 });
 
 describe('uncertain-boxes', () => {
