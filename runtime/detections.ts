@@ -10,7 +10,7 @@ import { createSlots, type Slots } from './streams/slots.ts';
 export interface DetectionsOptions {
   readonly source: FrameSource;
   readonly detector: Detector;
-  readonly signal: AbortSignal;
+  readonly signal?: AbortSignal;
   /** Deliver whole frames too, for painting. */
   readonly full?: boolean;
   /** Told of what an operator should know: damaged pictures, lost and resumed streams. */
@@ -53,7 +53,7 @@ interface Batch {
 export async function* detections(options: DetectionsOptions): AsyncGenerator<DetectionResult, void, void> {
   const { source, detector, signal } = options;
   const stop = new AbortController();
-  const ended = AbortSignal.any([signal, stop.signal]);
+  const ended = signal === undefined ? stop.signal : AbortSignal.any([signal, stop.signal]);
   const slots = createSlots(source.kind === 'live' ? detector.sessions : detector.sessions + 1);
   const channel = createChannel<Batch>();
   const producer = produce(options, ended, slots, channel);

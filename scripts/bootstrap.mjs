@@ -50,6 +50,7 @@ function installPackages() {
 }
 
 function build() {
+  run(process.execPath, [`${root}scripts/clean.mjs`]);
   run(process.execPath, [`${root}node_modules/typescript/bin/tsc`, '-p', 'tsconfig.build.json']);
 }
 

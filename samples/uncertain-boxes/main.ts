@@ -42,8 +42,7 @@ async function list(model: string, folder: string): Promise<void> {
   const detector = await openDetector(model, { uncertainty: 'box', iou: 0.45 });
   try {
     const boxes: UncertainBox[] = [];
-    const { signal } = new AbortController();
-    for await (const { frame, detections: found } of detections({ source, detector, signal })) {
+    for await (const { frame, detections: found } of detections({ source, detector })) {
       boxes.push(...found.map((detection) => measure(frame.source, detection)));
     }
     boxes.sort((a, b) => b.relative - a.relative);
