@@ -6,7 +6,7 @@ import { describeCapabilities, openDetector, readNames } from '#runtime';
 import type { Config } from './config.ts';
 import { parseDevice } from './device.ts';
 import { say } from './output.ts';
-import { readClasses, readSuppression, readThreshold } from './policies.ts';
+import { readClasses, readPolicies, readSuppression } from './policies.ts';
 
 export async function openConfiguredDetector(config: Config): Promise<OpenDetector> {
   const path = config.required('model');
@@ -50,7 +50,7 @@ async function openOn(
     ...defined('classNames', names === undefined ? undefined : await readNames(names)),
   };
   return openDetector(path, options, async ({ classNames, file }) => ({
-    threshold: await readThreshold(config, { classNames, sha256: file.sha256 }),
+    ...(await readPolicies(config, { classNames, sha256: file.sha256 })),
     ...defined('classes', readClasses(config, classNames)),
   }));
 }

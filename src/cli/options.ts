@@ -119,6 +119,12 @@ export const OPTIONS: readonly OptionSpec[] = [
     commands: RUN,
   },
   {
+    key: 'camera',
+    type: 'string',
+    help: 'camera whose thresholds to use (with thresholds=)',
+    commands: RUN,
+  },
+  {
     key: 'nms',
     type: 'string',
     choices: ['hard', 'soft', 'uncertainty', 'box-uncertainty'],

@@ -1,6 +1,6 @@
 // Thresholds, suppression and class filter of a command line, once the model's classes are known.
 import { readFile } from 'node:fs/promises';
-import type { SuppressionPolicy, ThresholdPolicy } from '#core';
+import type { SuppressionPolicy, ThresholdPolicy, ThresholdsFile } from '#core';
 import {
   BOX_UNCERTAINTY_SUPPRESSION,
   ConfigError,
@@ -9,9 +9,11 @@ import {
   parseThresholdsFile,
   SOFT_SUPPRESSION,
   thresholdReach,
+  toSuppression,
   toThresholdPolicy,
   UNCERTAINTY_SUPPRESSION,
 } from '#core';
+import type { DetectorOptions } from '#runtime';
 import type { Config } from './config.ts';
 import { nearest } from './nearest.ts';
 import { say } from './output.ts';
@@ -25,11 +27,21 @@ export interface ModelClasses {
   readonly sha256: string;
 }
 
-/** @throws ConfigError for contradicting keys, unknown classes, or a thresholds file that does not fit the model */
-export async function readThreshold(config: Config, model: ModelClasses): Promise<ThresholdPolicy> {
+/**
+ * Threshold and, where a thresholds file decides them too, suppression.
+ * @throws ConfigError for contradicting keys, unknown classes, or a thresholds file that does not fit the model
+ */
+export async function readPolicies(config: Config, model: ModelClasses): Promise<Partial<DetectorOptions>> {
   const path = config.text('thresholds');
-  if (path !== undefined) return thresholdsFromFile(path, config, model);
-  if (config.text('condition') !== undefined) throw withoutEffect('condition', 'needs thresholds=<file>');
+  return path === undefined
+    ? { threshold: readThreshold(config, model) }
+    : policiesOfFile(path, config, await readThresholdsFile(path, config, model), model);
+}
+
+function readThreshold(config: Config, model: ModelClasses): ThresholdPolicy {
+  for (const key of ['condition', 'camera']) {
+    if (config.text(key) !== undefined) throw withoutEffect(key, 'needs thresholds=<file>');
+  }
   const published = config.text('preset') === 'published';
   const base = config.number('conf') ?? (published ? PUBLISHED_THRESHOLD.base : DEFAULT_CONF);
   const kind = config.text('threshold') ?? (published ? 'variance' : 'fixed');
@@ -75,13 +87,16 @@ function thresholdOfKind(
   }
 }
 
-async function thresholdsFromFile(
+/** What a thresholds file decides, and the command line may not decide again. */
+const DECIDED_BY_FILE = ['conf', 'threshold', 'k', 'tail', 'preset', 'nms', 'iou', 'agnostic_nms'];
+
+async function readThresholdsFile(
   path: string,
   config: Config,
-  model: ModelClasses,
-): Promise<ThresholdPolicy> {
+  { sha256 }: ModelClasses,
+): Promise<ThresholdsFile> {
   const rivals = [
-    ...['conf', 'threshold', 'k', 'tail', 'preset'].filter((key) => config.text(key) !== undefined),
+    ...DECIDED_BY_FILE.filter((key) => config.text(key) !== undefined),
     ...[...config.classConf.keys()].map((name) => `conf.${name}`),
   ];
   if (rivals.length > 0) {
@@ -89,21 +104,44 @@ async function thresholdsFromFile(
       hint: 'give one or the other',
     });
   }
-  let text: string;
-  try {
-    text = await readFile(path, 'utf8');
-  } catch (cause) {
-    throw new ConfigError(`thresholds=${path}: the file cannot be read (${(cause as Error).message})`, {
+  const text = await readFile(path, 'utf8').catch((cause: Error) => {
+    throw new ConfigError(`thresholds=${path}: the file cannot be read (${cause.message})`, {
       hint: 'check the path',
       cause,
     });
-  }
-  const file = parseThresholdsFile(text, path, { modelSha256: model.sha256 });
-  const condition = config.text('condition');
-  return toThresholdPolicy(file, {
-    classNames: model.classNames,
-    ...(condition === undefined ? {} : { condition }),
   });
+  return parseThresholdsFile(text, path, { modelSha256: sha256 });
+}
+
+function policiesOfFile(
+  path: string,
+  config: Config,
+  file: ThresholdsFile,
+  { classNames }: ModelClasses,
+): Partial<DetectorOptions> {
+  if (file.score === 'calibrated') {
+    throw new ConfigError(
+      `${path}: its thresholds are for calibrated scores, and this version gives raw ones`,
+      {
+        hint: "write the file again with score 'raw'",
+      },
+    );
+  }
+  const [condition, camera] = [config.text('condition'), config.text('camera')];
+  if (file.hysteresis !== undefined && condition === undefined) {
+    say(`${path}: the light is not measured in this version, so its general thresholds hold; see condition=`);
+  }
+  const choice = {
+    classNames,
+    ...(condition === undefined ? {} : { condition }),
+    ...(camera === undefined ? {} : { camera }),
+  };
+  try {
+    return { threshold: toThresholdPolicy(file, choice), ...toSuppression(file) };
+  } catch (error) {
+    if (!(error instanceof ConfigError)) throw error;
+    throw new ConfigError(`${path}: ${error.message}`, { hint: error.hint, cause: error });
+  }
 }
 
 function perClassThresholds({ classConf }: Config, classNames: readonly string[]): Map<number, number> {

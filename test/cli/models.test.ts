@@ -223,10 +223,13 @@ describe('uncertainty that a model does not have', () => {
       ['sides.onnx', 'uncertainty=all', /gives no variance of its scores/],
       ['plain.onnx', 'preset=published', /no variance of the score/],
     ] as const;
-    for (const [model, word, message] of asked) {
-      const said = await refusal(model, word);
-      expect(said, word).toMatch(message);
-      expect(said, word).toMatch(/what to do: it can say: score/);
+    for (let index = 0; index < asked.length; index += 2) {
+      const pair = asked.slice(index, index + 2);
+      const answers = await Promise.all(pair.map(([model, word]) => refusal(model, word)));
+      for (const [place, said] of answers.entries()) {
+        expect(said).toMatch(pair[place]?.[2] ?? /never/);
+        expect(said).toMatch(/what to do: it can say: score/);
+      }
     }
   });
 
