@@ -44,8 +44,10 @@ export function readConfig(
     classConf: new Map(classConf.map(parseClassConf)),
     required(key) {
       const value = of<string>(key);
-      if (value === undefined) {
-        throw new ConfigError(`${command} needs ${key}=`, { hint: `see edge-detect ${command} --help` });
+      if (value === undefined || value === '') {
+        throw new ConfigError(`${command} needs ${key}=${value === '' ? ', and it is empty' : ''}`, {
+          hint: `see edge-detect ${command} --help`,
+        });
       }
       return value;
     },

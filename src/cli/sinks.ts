@@ -1,5 +1,6 @@
 // The sinks that a command line asks for.
 import { join } from 'node:path';
+import { ConfigError } from '#core';
 import type { FrameSource, Sink } from '#runtime';
 import {
   createAnnotatedPictures,
@@ -17,6 +18,7 @@ import {
 import type { Config } from './config.ts';
 import { defined } from './open.ts';
 import { say } from './output.ts';
+import { guardSources } from './source-guard.ts';
 
 export interface OpenSinks {
   readonly sinks: readonly Sink[];
@@ -67,27 +69,53 @@ async function openAnnotated(
 ): Promise<Sink> {
   const painter = createPainter({ onNotice: say });
   const output = config.text('output');
+  if (source.kind === 'pictures' && output !== undefined) throw noVideo(output, source.name);
+  const runFolder = output === undefined ? await folder() : undefined;
+  const guard = guardSources({ ...defined('output', output), ...defined('folder', runFolder) });
   const pictures =
-    source.kind === 'live' || output !== undefined
+    source.kind === 'live' || runFolder === undefined
       ? undefined
-      : createAnnotatedPictures({ folder: await folder(), painter });
-  if (source.kind === 'pictures' && pictures !== undefined) return pictures;
-  const runFolder = output === undefined ? await folder() : '';
+      : createAnnotatedPictures({ folder: runFolder, painter });
+  if (source.kind === 'pictures' && pictures !== undefined) return guarded(pictures, guard);
   const video = createAnnotatedVideo({
     ffmpeg: await locateFfmpeg(defined('ffmpeg', config.text('ffmpeg'))),
-    pathOf: (name) => output ?? join(runFolder, `${fileStem(name)}.mp4`),
+    pathOf: (name) => output ?? join(runFolder ?? '', `${fileStem(name)}.mp4`),
     painter,
     live: source.kind === 'live',
   });
-  return {
+  const both: Sink = {
     get outputs() {
-      return pictures === undefined ? video.outputs : [runFolder];
+      return pictures === undefined || runFolder === undefined ? video.outputs : [runFolder];
     },
-    write: (result) => (result.frame.full?.format === 'rgb24' && pictures ? pictures : video).write(result),
+    async write(result) {
+      const isPicture = result.frame.full?.format === 'rgb24';
+      if (isPicture && output !== undefined) throw noVideo(output, result.frame.source);
+      await (isPicture && pictures ? pictures : video).write(result);
+    },
     async close() {
       await Promise.all([pictures?.close(), video.close()]);
     },
   };
+  return guarded(both, guard);
+}
+
+function guarded(sink: Sink, guard: (source: string) => void): Sink {
+  return {
+    get outputs() {
+      return sink.outputs;
+    },
+    async write(result) {
+      guard(result.frame.source);
+      await sink.write(result);
+    },
+    close: () => sink.close(),
+  };
+}
+
+function noVideo(output: string, source: string): ConfigError {
+  return new ConfigError(`output=${output} is a video, and ${source} is of still pictures`, {
+    hint: 'use save=True to write annotated pictures to a run folder, or name a clip or camera as source=',
+  });
 }
 
 /** The run folder is made when the first sink wants it, and once. */

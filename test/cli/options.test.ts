@@ -1,8 +1,10 @@
 // What people type: habitual spellings are understood, mistakes are answered by key, and results land where they belong.
+import { execFileSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
-import { existsSync, readdirSync, readFileSync } from 'node:fs';
+import { existsSync, readdirSync, readFileSync, symlinkSync } from 'node:fs';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { jsonLines } from '../support/cli.ts';
+import { ffmpegAvailable, ffmpegNote } from '../support/ffmpeg-available.ts';
 import { faultsOfRefusal, type PictureLine, RunFolder, solidPng } from '../support/run-folder.ts';
 import { constantDetector } from '../support/tiny-models.ts';
 
@@ -62,7 +64,11 @@ describe('mistakes', () => {
       { words: ['pridict', ...BASE], code: 2, says: /no command 'pridict'\n.*edge-detect predict/ },
       { words: BASE, code: 2, says: /stands where a command belongs/ },
       { words: ['predict', 'b.png'], code: 2, says: /'b\.png' is not an option\n.*source=/ },
-      { words: ['inspect', 'model=model.onnx', 'conf=0.5'], code: 2, says: /conf/ },
+      {
+        words: ['inspect', 'model=model.onnx', 'conf=0.5'],
+        code: 2,
+        says: /inspect has no option conf=\n.*predict, stream/,
+      },
       { words: predict('classes=pesron'), code: 3, says: /classes: .*'pesron'\n.*did you mean 'person'/ },
       { words: predict('conf.persn=0.5'), code: 3, says: /conf\.persn: .*\n.*did you mean 'person'/ },
       { words: predict('nms=hrad'), code: 3, says: /nms=hrad: not one of hard, soft.*\n.*nms=hard/ },
@@ -83,6 +89,8 @@ describe('mistakes', () => {
       { words: predict('imgsz=1,2,3'), code: 3, says: /imgsz=/ },
       { words: predict('preprocess=rbg'), code: 3, says: /preprocess=rbg: 'rbg'/ },
       { words: predict('device=tensorrt'), code: 3, says: /device=tensorrt is not part of this version/ },
+      { words: predict('names=a,b,c'), code: 3, says: /names= gives 3 names, and the head has 2 classes/ },
+      { words: ['stream', ...BASE, 'raw=rgb24:64x64@25'], code: 3, says: /raw= .*source is pictures/ },
       { words: predict('names=none.yaml'), code: 3, says: /names=none\.yaml: the file cannot be read/ },
       { words: ['predict', 'source=pictures'], code: 3, says: /predict needs model=/ },
       { words: ['predict', 'model=model.onnx'], code: 3, says: /predict needs source=/ },
@@ -251,6 +259,56 @@ describe('results', () => {
     expect(readFileSync(folder.join('out/predict/labels/b.txt'), 'utf8').split('\n')[0]).toBe(
       '0 0.3125 0.416667 0.208333 0.3125',
     );
+  });
+
+  it('never overwrite what they are made of', async () => {
+    const before = readFileSync(folder.join('pictures/b.png'));
+    const words = ['predict', 'model=model.onnx', 'source=pictures', 'save=True'];
+    const faults = await checkAll([
+      {
+        words: [...words, 'project=.', 'name=pictures', 'exist_ok=True'],
+        code: 3,
+        says: /would overwrite pictures\/0+42\.png: it lies in the run folder/,
+      },
+      {
+        words: [...words, 'output=x.mp4'],
+        code: 3,
+        says: /output=x\.mp4 is a video, and pictures is of still/,
+      },
+    ]);
+    expect(faults).toEqual([]);
+    expect(readFileSync(folder.join('pictures/b.png')).equals(before)).toBe(true);
+    expect(existsSync(folder.join('x.mp4'))).toBe(false);
+  });
+
+  it.skipIf(!ffmpegAvailable)(`nor the clip${ffmpegNote}`, async () => {
+    const clip = folder.join('clip.mp4');
+    const drawn = ['-f', 'lavfi', '-i', 'color=gray:s=64x64:r=5:d=0.4', '-pix_fmt', 'yuv420p', clip];
+    execFileSync('ffmpeg', ['-v', 'error', ...drawn]);
+    const before = readFileSync(clip);
+    symlinkSync('clip.mp4', folder.join('link.mp4'));
+    await folder.write('mixed/a.png', readFileSync(folder.join('pictures/b.png')));
+    await folder.write('mixed/b.mp4', before);
+    const stream = (...words: string[]) => ['stream', 'model=model.onnx', 'json=False', ...words];
+    const faults = await checkAll([
+      {
+        words: stream('source=clip.mp4', 'output=clip.mp4'),
+        code: 3,
+        says: /clip\.mp4 is the source itself/,
+      },
+      {
+        words: stream('source=clip.mp4', 'output=link.mp4'),
+        code: 3,
+        says: /link\.mp4 is the source itself/,
+      },
+      {
+        words: stream('source=mixed', 'output=y.mp4'),
+        code: 3,
+        says: /y\.mp4 is a video, and mixed\/a\.png/,
+      },
+    ]);
+    expect(faults).toEqual([]);
+    expect(readFileSync(clip).equals(before)).toBe(true);
   });
 
   it('that cannot be written end the run with the path', async () => {

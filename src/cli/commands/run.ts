@@ -1,4 +1,5 @@
 // What `predict` and `stream` share: open, run, sum up.
+import { ConfigError } from '#core';
 import type { DetectionResult, FrameSource, OpenDetector } from '#runtime';
 import { locateFfmpeg, openSource, runDetections } from '#runtime';
 import type { Config } from '../config.ts';
@@ -59,7 +60,13 @@ export async function openConfiguredSource(config: Config): Promise<FrameSource>
   const ffmpeg = config.text('ffmpeg');
   const streamBuffer = config.flag('stream_buffer');
   const buffer = config.text('buffer') ?? (streamBuffer === true ? 'all' : undefined);
-  return openSource(config.required('source'), {
+  const spec = config.required('source');
+  if (config.text('raw') !== undefined && spec !== '-') {
+    throw new ConfigError(`raw= describes what comes through a pipe, and the source is ${spec}`, {
+      hint: 'write source=-, or leave raw= away',
+    });
+  }
+  return openSource(spec, {
     ...defined('stride', config.number('vid_stride')),
     ...defined('buffer', buffer as 'newest' | 'all' | undefined),
     ...defined('stallSeconds', config.number('stall')),
