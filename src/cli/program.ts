@@ -4,7 +4,7 @@ import { UsageError } from '#core';
 import { normalizeArguments } from './arguments.ts';
 import { type Config, readConfig } from './config.ts';
 import { nearest } from './nearest.ts';
-import { type CommandName, OPTIONS, type OptionSpec } from './options.ts';
+import { type CommandName, findOption, OPTIONS, type OptionSpec } from './options.ts';
 
 type Run = (config: Config, signal: AbortSignal) => Promise<void>;
 
@@ -70,6 +70,12 @@ export async function runProgram(
   } catch (error) {
     if (!isCommanderError(error)) throw error;
     if (error.exitCode === 0) return;
+    const foreign = findOption(/^error: unknown option '--([\w-]+)/.exec(error.message)?.[1] ?? '');
+    if (foreign !== undefined) {
+      throw new UsageError(`edge-detect ${name} has no option ${foreign.key}=`, {
+        hint: `it belongs to ${foreign.commands.join(', ')}`,
+      });
+    }
     throw new UsageError(error.message.replace(/^error: /, ''), {
       hint: `see edge-detect ${known ? name : ''} --help`,
     });
