@@ -118,11 +118,13 @@ async function open(path: string, options: ModelOptions): Promise<OpenModel> {
     const inputSpec = { name: input.name, shape: inputShape(input, batchSize, inputSize) };
     const shapes = await measureOutputs(sessions[0] as Session, input, inputSpec);
     const known = options.classNames ?? metadata.names;
-    const finding = findHead(model, shapes, taps, {
-      input: inputSize,
-      ...(options.layout === undefined ? {} : { layout: options.layout }),
-      ...(options.classNames === undefined ? {} : { classCount: options.classNames.length }),
-    });
+    const finding = findNamedHead(options.classNames, (classCount) =>
+      findHead(model, shapes, taps, {
+        input: inputSize,
+        ...(options.layout === undefined ? {} : { layout: options.layout }),
+        ...classCount,
+      }),
+    );
     const guess = guessPreprocess(model, finding.layout, input);
     const overridden =
       options.preprocess === undefined
@@ -199,6 +201,32 @@ async function measureOutputs(
   const array = input.dtype === 'uint8' ? new Uint8Array(length) : new Float32Array(length);
   const { outputs } = await session.run(array, spec);
   return new Map([...outputs].map(([name, { shape }]) => [name, shape]));
+}
+
+/** Where a head is found only without the names that were given, it is their number that is wrong. */
+function findNamedHead(
+  names: readonly string[] | undefined,
+  find: (known: { readonly classCount?: number }) => HeadFinding,
+): HeadFinding {
+  if (names === undefined) return find({});
+  try {
+    return find({ classCount: names.length });
+  } catch (error) {
+    const { classCount } = foundOrThrow(() => find({}), error).layout;
+    if (classCount === names.length) throw error;
+    throw new ConfigError(`names= gives ${names.length} names, and the head has ${classCount} classes`, {
+      hint: 'give one name for each class, or leave names= away',
+      cause: error,
+    });
+  }
+}
+
+function foundOrThrow(find: () => HeadFinding, otherwise: unknown): HeadFinding {
+  try {
+    return find();
+  } catch {
+    throw otherwise;
+  }
 }
 
 function nameClasses(
