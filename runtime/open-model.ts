@@ -4,6 +4,7 @@ import { ConfigError, ModelError } from '#core';
 import type {
   HeadFinding,
   ModelMetadata,
+  ModelProto,
   OnnxModelFile,
   PictureInput,
   PreprocessGuess,
@@ -25,7 +26,7 @@ import {
   withStaticInput,
 } from '#onnx';
 import { COCO_NAMES } from './coco-names.ts';
-import { openOrtNodeSession } from './session/ort-node.ts';
+import { type PreparedSession, prepareOrtNodeSession } from './session/ort-node.ts';
 import type { Provider, Session, SessionInput } from './session/session.ts';
 
 /** What must be reported: `auto` takes what the model has; the others fail where it lacks it. */
@@ -79,84 +80,112 @@ const UNKNOWN_CLASS_COUNT = 1000;
  * where the provider is not usable
  */
 export async function openModel(path: string, options: ModelOptions = {}): Promise<OpenModel> {
+  // The threads load the runtime while the file is read and edited here.
+  const prepared = Array.from({ length: options.sessions ?? 1 }, prepareOrtNodeSession);
   try {
-    return await open(path, options);
+    const graph = prepareGraph(await loadModelFile(path), options);
+    const { bytes, file } = graph;
+    const sessionOptions = {
+      provider: options.provider ?? { kind: 'cpu' as const },
+      threads: options.threads ?? 1,
+      ...(file.externalDataFolder === undefined ? {} : { externalDataFolder: file.externalDataFolder }),
+    };
+    const sessions = await openAll(prepared, (session) => session.open(bytes, path, sessionOptions));
+    return await understand(graph, sessions, options).catch(async (error: unknown) => {
+      await Promise.all(sessions.map((session) => session.close()));
+      throw error;
+    });
   } catch (error) {
+    for (const session of prepared) session.discard();
     throw nameFile(path, error);
   }
 }
 
-async function open(path: string, options: ModelOptions): Promise<OpenModel> {
-  const file = await loadModelFile(path);
-  const metadata = readMetadata(file.model);
+/** A model file made ready for the runtime: every axis a number, float32 at its edge, hidden distributions in sight. */
+interface PreparedGraph {
+  readonly file: OnnxModelFile;
+  readonly metadata: ModelMetadata;
+  readonly model: ModelProto;
+  readonly input: PictureInput;
+  readonly inputSize: Size;
+  readonly batchSize: number;
+  readonly inputSpec: SessionInput;
+  readonly taps: TapPlan;
+  readonly bytes: Uint8Array;
+}
+
+function prepareGraph(file: OnnxModelFile, options: ModelOptions): PreparedGraph {
   const model = normalizeInputs(file.model);
   const input = pictureInput(model);
   if (input.channels !== 3) {
-    throw new ModelError(
-      `${path}: the input ${input.name} takes pictures of ${input.channels} channel, not 3`,
-      {
-        hint: 'export the model for colour pictures',
-      },
-    );
+    throw new ModelError(`the input ${input.name} takes pictures of ${input.channels} channel, not 3`, {
+      hint: 'export the model for colour pictures',
+    });
   }
-  const inputSize = chooseSize(path, input, options.imageSize);
+  const inputSize = chooseSize(file.path, input, options.imageSize);
   const batchSize = input.batch ?? 1;
-  const uncertainty = options.uncertainty ?? 'auto';
+  const { uncertainty = 'auto' } = options;
   const wantsBox = uncertainty !== 'none' && uncertainty !== 'score';
   const taps = wantsBox ? planTaps(model) : { outputs: [], notes: [] };
   const fixed = withStaticInput(model, { batch: batchSize, ...inputSize });
-  const bytes = serialize(withExtraOutputs(withFloatInterface(fixed), taps.outputs));
-  const sessionOptions = {
-    provider: options.provider ?? { kind: 'cpu' as const },
-    threads: options.threads ?? 1,
-    ...(file.externalDataFolder === undefined ? {} : { externalDataFolder: file.externalDataFolder }),
+  return {
+    file,
+    metadata: readMetadata(file.model),
+    model,
+    input,
+    inputSize,
+    batchSize,
+    inputSpec: { name: input.name, shape: inputShape(input, batchSize, inputSize) },
+    taps,
+    bytes: serialize(withExtraOutputs(withFloatInterface(fixed), taps.outputs)),
   };
-  const sessions = await openAll(options.sessions ?? 1, () =>
-    openOrtNodeSession(bytes, path, sessionOptions),
-  );
-  try {
-    const inputSpec = { name: input.name, shape: inputShape(input, batchSize, inputSize) };
-    const shapes = await measureOutputs(sessions[0] as Session, input, inputSpec);
-    const known = options.classNames ?? metadata.names;
-    const finding = findNamedHead(options.classNames, (classCount) =>
-      findHead(model, shapes, taps, {
-        input: inputSize,
-        ...(options.layout === undefined ? {} : { layout: options.layout }),
-        ...classCount,
-      }),
-    );
-    const guess = guessPreprocess(model, finding.layout, input);
-    const overridden =
-      options.preprocess === undefined
-        ? guess
-        : { ...guess, contract: parsePreprocess(options.preprocess), assumed: [] };
-    const names = nameClasses(path, finding.layout.classCount, known, guess.family);
-    const layout = { ...finding.layout, classCount: names.classNames.length };
-    const capabilities = capabilitiesOf(finding);
-    refuseMissing(path, uncertainty, capabilities);
-    return {
-      file,
-      metadata,
-      input,
-      inputSize,
-      batchSize,
-      inputSpec,
-      taps,
-      finding: { ...finding, layout },
-      preprocess: overridden,
-      classNames: names.classNames,
-      capabilities,
-      assumed: [...overridden.assumed, ...names.assumed],
-      sessions,
-    };
-  } catch (error) {
-    await Promise.all(sessions.map((session) => session.close()));
-    throw error;
-  }
 }
 
-async function openAll(count: number, open: () => Promise<Session>): Promise<readonly Session[]> {
-  const openings = await Promise.allSettled(Array.from({ length: count }, open));
+async function understand(
+  graph: PreparedGraph,
+  sessions: readonly Session[],
+  options: ModelOptions,
+): Promise<OpenModel> {
+  const { file, metadata, model, input, inputSize, batchSize, inputSpec, taps } = graph;
+  const shapes = await measureOutputs(sessions[0] as Session, input, inputSpec);
+  const finding = findNamedHead(options.classNames, (classCount) =>
+    findHead(model, shapes, taps, {
+      input: inputSize,
+      ...(options.layout === undefined ? {} : { layout: options.layout }),
+      ...classCount,
+    }),
+  );
+  const guess = guessPreprocess(model, finding.layout, input);
+  const preprocess =
+    options.preprocess === undefined
+      ? guess
+      : { ...guess, contract: parsePreprocess(options.preprocess), assumed: [] };
+  const known = options.classNames ?? metadata.names;
+  const names = nameClasses(file.path, finding.layout.classCount, known, guess.family);
+  const capabilities = capabilitiesOf(finding);
+  refuseMissing(file.path, options.uncertainty ?? 'auto', capabilities);
+  return {
+    file,
+    metadata,
+    input,
+    inputSize,
+    batchSize,
+    inputSpec,
+    taps,
+    finding: { ...finding, layout: { ...finding.layout, classCount: names.classNames.length } },
+    preprocess,
+    classNames: names.classNames,
+    capabilities,
+    assumed: [...preprocess.assumed, ...names.assumed],
+    sessions,
+  };
+}
+
+async function openAll(
+  prepared: readonly PreparedSession[],
+  open: (session: PreparedSession) => Promise<Session>,
+): Promise<readonly Session[]> {
+  const openings = await Promise.allSettled(prepared.map(open));
   const opened = openings.flatMap((opening) => (opening.status === 'fulfilled' ? [opening.value] : []));
   const failed = openings.find((opening) => opening.status === 'rejected');
   if (failed === undefined) return opened;

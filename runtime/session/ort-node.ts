@@ -75,17 +75,47 @@ class OrtNodeSession implements Session {
   }
 }
 
-/**
- * Opens a session in a new thread.
- * @param model bytes of an ONNX file; they are copied, the caller keeps his
- * @throws ModelError when the runtime cannot load the graph, DeviceError when the provider is not usable here
- */
-export async function openOrtNodeSession(
+/** A thread that is loading the runtime; the graph can follow while it does. */
+export interface PreparedSession {
+  /**
+   * @param model bytes of an ONNX file; they are copied, the caller keeps his
+   * @throws ModelError when the runtime cannot load the graph, DeviceError when the provider is not usable here
+   */
+  open(model: Uint8Array, modelName: string, options: SessionOptions): Promise<Session>;
+  /** Ends the thread where no session was opened. */
+  discard(): void;
+}
+
+export function prepareOrtNodeSession(): PreparedSession {
+  const worker = new Worker(workerUrl());
+  const close = () => worker.postMessage({ type: 'close' } satisfies ToWorker);
+  let opened = false;
+  return {
+    async open(model, modelName, options) {
+      opened = true;
+      const reply = await openIn(worker, model, options);
+      if (reply.type === 'opened') {
+        return new OrtNodeSession(worker, providerName(options.provider), reply.outputNames);
+      }
+      close();
+      throw openError(reply.type === 'failed' ? reply.message : 'unexpected answer', modelName, options);
+    },
+    discard() {
+      if (!opened) close();
+    },
+  };
+}
+
+/** Opens a session in a new thread: see `PreparedSession.open`. */
+export function openOrtNodeSession(
   model: Uint8Array,
   modelName: string,
   options: SessionOptions,
 ): Promise<Session> {
-  const worker = new Worker(workerUrl());
+  return prepareOrtNodeSession().open(model, modelName, options);
+}
+
+function openIn(worker: Worker, model: Uint8Array, options: SessionOptions): Promise<FromWorker> {
   const copy = new Uint8Array(model); // the original may be needed for a second session
   const answer = new Promise<FromWorker>((resolve, reject) => {
     worker.once('message', resolve);
@@ -100,12 +130,7 @@ export async function openOrtNodeSession(
     ...(options.externalDataFolder === undefined ? {} : { externalDataFolder: options.externalDataFolder }),
   };
   worker.postMessage(open, [copy.buffer]);
-  const reply = await answer;
-  if (reply.type === 'opened') {
-    return new OrtNodeSession(worker, providerName(options.provider), reply.outputNames);
-  }
-  worker.postMessage({ type: 'close' } satisfies ToWorker);
-  throw openError(reply.type === 'failed' ? reply.message : 'unexpected answer', modelName, options);
+  return answer;
 }
 
 function runError(message: string): ModelError {

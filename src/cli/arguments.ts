@@ -1,6 +1,6 @@
 // Rewrites the habitual spellings of a command line into the one that the program tree knows:
 // `conf=0.5`, `--conf 0.5`, `--conf-thres=0.5` and `conf.person=0.5`.
-import { UsageError } from '#core';
+import { UsageError } from '#core/basics';
 import { nearest } from './nearest.ts';
 import { canonical, findOption, OPTIONS } from './options.ts';
 

@@ -1,5 +1,5 @@
 // The values of one command line, checked once and then read by name.
-import { ConfigError } from '#core';
+import { ConfigError } from '#core/basics';
 import { type CommandName, OPTIONS, type OptionSpec } from './options.ts';
 import { type OptionValue, parseValue } from './values.ts';
 

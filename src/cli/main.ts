@@ -1,6 +1,6 @@
 // From the words of a command line to an exit code: the only place that catches everything.
 import { readFileSync } from 'node:fs';
-import { EdgeDetectError } from '#core';
+import { EdgeDetectError } from '#core/basics';
 import { abortOnSignals, Interrupted } from './interrupt.ts';
 import { say, sayBug, sayError } from './output.ts';
 import { runProgram } from './program.ts';

@@ -1,5 +1,5 @@
 // Every option of the command line in one table: names and defaults as users of the Python tools know them.
-import { HEAD_KINDS } from '#core';
+import { HEAD_KINDS } from '#core/basics';
 import type { Bounds, OptionType } from './values.ts';
 
 export type CommandName = 'predict' | 'stream' | 'inspect' | 'devices' | 'demo';

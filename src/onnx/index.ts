@@ -24,7 +24,6 @@ export { findHead } from './head-finder/find-head.ts';
 export type { OwnFormat } from './head-finder/own-format.ts';
 export { OWN_FORMAT_VERSION, ownFormat } from './head-finder/own-format.ts';
 export { planTaps } from './head-finder/plan-taps.ts';
-export { HEAD_KINDS } from './head-finder/refuse.ts';
 export type {
   DistributionTap,
   FindHeadOptions,

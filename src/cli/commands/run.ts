@@ -15,12 +15,26 @@ export interface RunDefaults extends SinkDefaults {
 
 export async function runCommand(config: Config, signal: AbortSignal, defaults: RunDefaults): Promise<void> {
   config.required('model');
-  const source = await openConfiguredSource(config);
-  const detector = await openConfiguredDetector(config);
+  const { source, detector } = await openBoth(config);
   try {
     await runWith(config, signal, source, detector, defaults);
   } finally {
     await detector.close();
+  }
+}
+
+/** Side by side: ffmpeg looks at the source while the model is read. A fault of the source is the one to report. */
+async function openBoth(
+  config: Config,
+): Promise<{ readonly source: FrameSource; readonly detector: OpenDetector }> {
+  const opening = openConfiguredDetector(config);
+  opening.catch(() => undefined);
+  try {
+    const source = await openConfiguredSource(config);
+    return { source, detector: await opening };
+  } catch (error) {
+    await opening.then((detector) => detector.close()).catch(() => undefined);
+    throw error;
   }
 }
 

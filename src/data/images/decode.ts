@@ -1,8 +1,9 @@
 // Turns the bytes of a picture file into rgb24 as a viewer would show it, or says what is wrong with the file.
 
-import sharp, { type FailOnOptions, type Metadata, type Sharp } from 'sharp';
+import type { FailOnOptions, Metadata, Sharp } from 'sharp';
 import { DataError, type Size } from '#core';
 import { decodeBmp, isBmp, readBmpSize } from './bmp.ts';
+import { loadSharp } from './load-sharp.ts';
 import { EXACT_BILINEAR, resizeRgb, shrunkSize } from './resize.ts';
 import { looksLikePicture } from './signature.ts';
 
@@ -89,6 +90,7 @@ async function decodeWhole(bytes: Uint8Array, name: string, header: PictureHeade
 }
 
 async function readMetadata(bytes: Uint8Array, name: string): Promise<Metadata> {
+  const sharp = await loadSharp();
   const metadata = await sharp(bytes, { limitInputPixels: false, failOn: 'none' })
     .metadata()
     .catch((cause: unknown) => {
@@ -143,17 +145,18 @@ async function decodeOrExplain(
 }
 
 /** The first page, turned, without alpha, in sRGB: an embedded colour profile is applied, since no copy carries it. */
-function openFirstPage(bytes: Uint8Array, failOn: FailOnOptions): Sharp {
+async function openFirstPage(bytes: Uint8Array, failOn: FailOnOptions): Promise<Sharp> {
+  const sharp = await loadSharp();
   return sharp(bytes, { failOn, limitInputPixels: false, autoOrient: true, page: 0, pages: 1 }).removeAlpha();
 }
 
-function decodeEightBit(bytes: Uint8Array, failOn: FailOnOptions, resize?: Size): Promise<Uint8Array> {
-  const picture = openFirstPage(bytes, failOn).toColourspace('srgb').raw();
+async function decodeEightBit(bytes: Uint8Array, failOn: FailOnOptions, resize?: Size): Promise<Uint8Array> {
+  const picture = (await openFirstPage(bytes, failOn)).toColourspace('srgb').raw();
   return (resize === undefined ? picture : picture.resize({ ...resize, ...EXACT_BILINEAR })).toBuffer();
 }
 
 async function decodeSixteenBit(bytes: Uint8Array, failOn: FailOnOptions): Promise<Uint16Array> {
-  const buffer = await openFirstPage(bytes, failOn)
+  const buffer = await (await openFirstPage(bytes, failOn))
     .toColourspace('rgb16')
     .raw({ depth: 'ushort' })
     .toBuffer();

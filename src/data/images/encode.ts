@@ -1,7 +1,7 @@
 // Writes rgb24 as a picture file, in the format of the original where that format is usual.
 import { extname } from 'node:path';
-import sharp from 'sharp';
 import type { Size } from '#core';
+import { loadSharp } from './load-sharp.ts';
 
 export type EncodedFormat = 'jpeg' | 'png' | 'webp';
 
@@ -24,6 +24,7 @@ export function encodedFormatOf(path: string): EncodedFormat | undefined {
  * already, and the file carries no orientation, so that no viewer turns it again.
  */
 export async function encodePicture(rgb: Uint8Array, size: Size, format: EncodedFormat): Promise<Uint8Array> {
+  const sharp = await loadSharp();
   const picture = sharp(rgb, {
     raw: { width: size.width, height: size.height, channels: 3 },
     limitInputPixels: false,

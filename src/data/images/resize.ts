@@ -1,8 +1,9 @@
 // Scales rgb24 to the size of the network's input.
 
-import sharp, { type ResizeOptions } from 'sharp';
+import type { ResizeOptions } from 'sharp';
 import type { Size } from '#core';
 import { enlargeRgb } from './enlarge.ts';
+import { loadSharp } from './load-sharp.ts';
 
 /** Bilinear, smoothed, to exactly the size that is asked for. For shrinking only: see `enlargeRgb`. */
 export const EXACT_BILINEAR = { fit: 'fill', kernel: 'linear' } as const satisfies ResizeOptions;
@@ -23,7 +24,8 @@ export async function resizeRgb(rgb: Uint8Array, from: Size, to: Size): Promise<
   return shrunk === rgb ? rgb.slice() : shrunk;
 }
 
-function shrinkRgb(rgb: Uint8Array, from: Size, to: Size): Promise<Uint8Array> {
+async function shrinkRgb(rgb: Uint8Array, from: Size, to: Size): Promise<Uint8Array> {
+  const sharp = await loadSharp();
   return sharp(rgb, { raw: { width: from.width, height: from.height, channels: 3 }, limitInputPixels: false })
     .resize({ ...to, ...EXACT_BILINEAR })
     .raw()

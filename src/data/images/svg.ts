@@ -1,5 +1,5 @@
 // Draws small SVG pictures (text for labels) into pixels.
-import sharp from 'sharp';
+import { loadSharp } from './load-sharp.ts';
 
 export interface RenderedSvg {
   readonly width: number;
@@ -10,6 +10,7 @@ export interface RenderedSvg {
 
 /** Renders SVG text of our own making; never pass a user's file. */
 export async function renderSvg(svg: string): Promise<RenderedSvg> {
+  const sharp = await loadSharp();
   const { data, info } = await sharp(Buffer.from(svg))
     .ensureAlpha()
     .raw()

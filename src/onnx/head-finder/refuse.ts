@@ -18,8 +18,6 @@ const KNOWN: Readonly<Record<HeadKind, string>> = {
   'edge-detect': 'edge-detect (boxes, quality)',
 };
 
-export const HEAD_KINDS = Object.keys(KNOWN) as readonly HeadKind[];
-
 /** @throws ModelError for classifiers and rotated boxes */
 export function refuseOtherTasks(facts: HeadFacts, batch: number): void {
   const { task } = facts.metadata;
