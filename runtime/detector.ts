@@ -15,6 +15,7 @@ import type {
 import { createLetterbox, formatShape, ModelError } from '#core';
 import type { Frame } from './frame.ts';
 import { createInputPool, type InputPool } from './input-pool.ts';
+import { createMemoryReturn, type ReturnMemory } from './session/memory-return.ts';
 import type { Session, SessionInput } from './session/session.ts';
 
 /** Time spent on one frame. */
@@ -77,8 +78,11 @@ export interface DetectorParts {
 
 export function createDetector(parts: DetectorParts): Detector {
   const { input, batchSize, sessions, contract } = parts;
-  const pool = createInputPool(parts.writer, input, batchSize);
-  const load = new Array<number>(sessions.length).fill(0);
+  const resources: Resources = {
+    pool: createInputPool(parts.writer, input, batchSize),
+    load: new Array<number>(sessions.length).fill(0),
+    returnMemory: createMemoryReturn(),
+  };
   return {
     classNames: parts.classNames,
     capabilities: parts.capabilities,
@@ -87,7 +91,7 @@ export function createDetector(parts: DetectorParts): Detector {
     sessions: sessions.length,
     provider: sessions[0]?.provider ?? 'none',
     fit: (frame) => createLetterbox(frame, input, contract.fit),
-    detect: (frames) => detectBatch(parts, pool, load, frames),
+    detect: (frames) => detectBatch(parts, resources, frames),
     useThreshold: (threshold) => parts.postprocessor.useThreshold(threshold),
     async close() {
       await Promise.all(sessions.map((session) => session.close()));
@@ -95,10 +99,16 @@ export function createDetector(parts: DetectorParts): Detector {
   };
 }
 
+interface Resources {
+  readonly pool: InputPool;
+  /** Calls under way per session. */
+  readonly load: number[];
+  readonly returnMemory: ReturnMemory;
+}
+
 async function detectBatch(
   parts: DetectorParts,
-  pool: InputPool,
-  load: number[],
+  { pool, load, returnMemory }: Resources,
   frames: readonly Frame[],
 ): Promise<readonly Detected[]> {
   const started = performance.now();
@@ -112,7 +122,11 @@ async function detectBatch(
     const { outputs, input, inferenceMs } = await session.run(pooled.array, parts.inputSpec);
     pool.restore(pooled, input);
     const inferMs = inferenceMs / frames.length;
-    return frames.map((frame, place) => answer(parts, outputs, place, frame.letterbox, { preMs, inferMs }));
+    const answers = frames.map((frame, place) =>
+      answer(parts, outputs, place, frame.letterbox, { preMs, inferMs }),
+    );
+    returnMemory(outputs);
+    return answers;
   } finally {
     load[chosen] = (load[chosen] ?? 1) - 1;
   }
