@@ -44,7 +44,9 @@ export async function runStandInDemo({ ffmpeg, folder, signal }: StandInDemoOpti
     scoreLaws: true,
   });
   try {
-    print(`   ${'time'.padEnd(8)}${'score'.padEnd(16)}${RULES.map(({ name }) => name.padEnd(18)).join('')}`);
+    print(
+      `   ${'time'.padEnd(8)}${'score'.padEnd(16)}${RULES.map(({ name }) => name.padEnd(18)).join('')}`.trimEnd(),
+    );
     for await (const { frame, detections: found } of detections({ source, detector, signal })) {
       if (frame.index % DUSK_CLIP.framesPerSecond === 0) print(`   ${row(frame.ptsSeconds ?? 0, found[0])}`);
     }
@@ -59,5 +61,5 @@ function row(seconds: number, best: Detection | undefined): string {
   const { classId, score, scoreVariance: variance = 0 } = best;
   const candidate = { classId, score, variance, tailMass: () => Number.NaN };
   const verdicts = RULES.map(({ policy }) => (accepts(policy, candidate) ? 'kept' : 'lost').padEnd(18));
-  return `${time}${`${score.toFixed(2)} ±${Math.sqrt(variance).toFixed(2)}`.padEnd(16)}${verdicts.join('')}`;
+  return `${time}${`${score.toFixed(2)} ±${Math.sqrt(variance).toFixed(2)}`.padEnd(16)}${verdicts.join('')}`.trimEnd();
 }
