@@ -23,6 +23,8 @@ export interface DetectionResult extends FrameResult {
   readonly timing: Detected['timing'];
   /** `max_det` was reached: there may be more objects. */
   readonly limitReached: boolean;
+  /** Locations dropped because the model gave NaN or infinite values. */
+  readonly nonFinite: number;
 }
 
 interface Batch {
@@ -104,10 +106,10 @@ async function produce(
 async function* resultsOf({ frames, detected }: Batch): AsyncGenerator<DetectionResult, void, void> {
   let given = 0;
   try {
-    for (const [index, { detections: found, timing, limitReached }] of (await detected).entries()) {
+    for (const [index, answer] of (await detected).entries()) {
       const frame = frames[index];
       if (frame === undefined) break;
-      yield { frame, size: frame.letterbox.frame, detections: found, timing, limitReached };
+      yield { frame, size: frame.letterbox.frame, ...answer };
       frame.release();
       given++;
     }

@@ -34,6 +34,8 @@ export interface Detected {
   readonly detections: readonly Detection[];
   /** `maxDet` was reached: there may be more objects. */
   readonly limitReached: boolean;
+  /** Locations that were dropped because a score or a box was NaN or infinite: a sign of a broken export. */
+  readonly nonFinite: number;
   readonly timing: StageTiming;
 }
 
@@ -141,7 +143,7 @@ function answer(
 ): Detected {
   const started = performance.now();
   const candidates = decoder.decode(outputsOfPlace(outputs, place, batchSize), postprocessor.floor);
-  const { detections, detectionLimitReached, candidateLimitReached } = postprocessor.process(
+  const { detections, detectionLimitReached, candidateLimitReached, nonFinite } = postprocessor.process(
     candidates,
     letterbox,
     decoder,
@@ -149,6 +151,7 @@ function answer(
   return {
     detections,
     limitReached: detectionLimitReached || candidateLimitReached,
+    nonFinite,
     timing: { ...timing, postMs: performance.now() - started },
   };
 }

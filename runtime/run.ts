@@ -20,6 +20,8 @@ export interface RunSummary {
   readonly counts: ReadonlyMap<string, number>;
   /** Frames in which `max_det` was reached. */
   readonly limitReachedFrames: number;
+  /** Frames in which the model gave NaN or infinite values; those locations were dropped. */
+  readonly nonFiniteFrames: number;
   readonly wallSeconds: number;
   /** Mean per frame in ms. `draw` is the time in the sinks. */
   readonly stages: {
@@ -68,13 +70,15 @@ async function closeAll(sinks: readonly Sink[]): Promise<void> {
 class Tally {
   frames = 0;
   #limitReached = 0;
+  #nonFinite = 0;
   readonly #started = performance.now();
   readonly #counts = new Map<string, number>();
   readonly #sums = { pre: 0, infer: 0, post: 0, draw: 0 };
 
-  add({ detections: found, timing, limitReached }: DetectionResult, drawMs: number): void {
+  add({ detections: found, timing, limitReached, nonFinite }: DetectionResult, drawMs: number): void {
     this.frames++;
     if (limitReached) this.#limitReached++;
+    if (nonFinite > 0) this.#nonFinite++;
     for (const { className } of found) this.#counts.set(className, (this.#counts.get(className) ?? 0) + 1);
     this.#sums.pre += timing.preMs;
     this.#sums.infer += timing.inferMs;
@@ -89,6 +93,7 @@ class Tally {
       frames: this.frames,
       counts: new Map([...this.#counts].sort(([, a], [, b]) => b - a)),
       limitReachedFrames: this.#limitReached,
+      nonFiniteFrames: this.#nonFinite,
       wallSeconds: (performance.now() - this.#started) / 1000,
       stages: { pre: perFrame(pre), infer: perFrame(infer), post: perFrame(post), draw: perFrame(draw) },
       source: source.stats(),

@@ -35,22 +35,37 @@ function about(source: string, words: string): string {
 
 /** One line about a run: counts, speed, time per stage, what was lost. */
 export function summaryLine(summary: RunSummary): string {
-  const { frames, counts, wallSeconds, stages, source } = summary;
-  const total = [...counts.values()].reduce((sum, count) => sum + count, 0);
-  const classes = [...counts].slice(0, 5).map(([name, count]) => `${name} ${count}`);
+  const { frames, counts, wallSeconds, stages } = summary;
+  const total = [...counts.values()].reduce((sum, number) => sum + number, 0);
+  const classes = [...counts].slice(0, 5).map(([name, number]) => `${name} ${number}`);
   if (counts.size > 5) classes.push('…');
+  const found = `${count(total, 'box', 'boxes')}${classes.length > 0 ? ` (${classes.join(', ')})` : ''}`;
+  const rate = (frames / Math.max(wallSeconds, 1e-9)).toFixed(1);
   const ms = (value: number) => value.toFixed(value < 9.95 ? 2 : 1);
-  const losses = [
-    ...(source.dropped > 0 ? [`${source.dropped} frames dropped`] : []),
-    ...(source.reconnects > 0 ? [`${source.reconnects} reconnects`] : []),
-    ...(source.damaged > 0 ? [`${source.damaged} damaged`] : []),
-    ...(summary.limitReachedFrames > 0 ? [`max_det reached in ${summary.limitReachedFrames} frames`] : []),
-  ];
+  const losses = lossesOf(summary);
   return [
-    `${frames} frames, ${total} boxes${classes.length > 0 ? ` (${classes.join(', ')})` : ''} in ${wallSeconds.toFixed(1)} s (${(frames / Math.max(wallSeconds, 1e-9)).toFixed(1)} fps)`,
+    `${count(frames, 'frame')}, ${found} in ${wallSeconds.toFixed(1)} s (${rate} fps)`,
     `per frame: pre ${ms(stages.pre)}, infer ${ms(stages.infer)}, post ${ms(stages.post)}, draw ${ms(stages.draw)} ms`,
     ...(losses.length > 0 ? [losses.join(', ')] : []),
   ].join('; ');
+}
+
+function lossesOf({ source, nonFiniteFrames, limitReachedFrames }: RunSummary): readonly string[] {
+  const losses: readonly (readonly [number, string])[] = [
+    [source.dropped, `${count(source.dropped, 'frame')} dropped`],
+    [source.reconnects, count(source.reconnects, 'reconnect')],
+    [source.damaged, `${source.damaged} damaged`],
+    [
+      nonFiniteFrames,
+      `NaN or infinite values from the model in ${count(nonFiniteFrames, 'frame')} (a broken export?)`,
+    ],
+    [limitReachedFrames, `max_det reached in ${count(limitReachedFrames, 'frame')}`],
+  ];
+  return losses.filter(([number]) => number > 0).map(([, text]) => text);
+}
+
+function count(number: number, noun: string, plural = `${noun}s`): string {
+  return `${number} ${number === 1 ? noun : plural}`;
 }
 
 /** `bus.jpg: 4 person, 1 bus, 23.1 ms`. */

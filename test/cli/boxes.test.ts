@@ -191,3 +191,14 @@ describe('boxes that leave the picture', () => {
     }
   });
 });
+
+describe('a model that gives no numbers', () => {
+  it('is said to, and its other boxes stay', async () => {
+    await folder.write('nan/grey.png', await solidPng({ width: 96, height: 96 }, [99, 99, 99]));
+    const boxes = [box(10, 10, 40, 40, 0, Number.NaN), box(50, 50, 90, 90, 1, 0.8)];
+    await folder.writeModel('nan.onnx', constantDetector({ kind: 'yolov8', boxes }));
+    const { lines, stderr } = await folder.predict('source=nan', 'model=nan.onnx');
+    expect(lines[0]?.detections.map(({ confidence }) => confidence)).toEqual([0.8]);
+    expect(stderr).toMatch(/NaN or infinite values from the model in 1 frame \(a broken export\?\)/);
+  });
+});
