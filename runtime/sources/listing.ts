@@ -1,11 +1,10 @@
 // Finds the pictures and clips that a folder, a pattern or a list file stands for.
 import { type Dirent, readdirSync, readlinkSync, type Stats, statSync } from 'node:fs';
 import { basename, dirname, extname, join } from 'node:path';
-import { DataError, SourceError } from '#core';
+import { DataError, nearest, SourceError } from '#core';
 import { isPicturePath, isUnreadablePicturePath, pictureExtensions } from '#data/images';
 import { entryKind, globFiles, isGlob } from './glob.ts';
 import { readListFile, resolveList } from './list-file.ts';
-import { nearestName } from './nearest-name.ts';
 
 export interface Listing {
   /** Pictures and clips, in the order in which they are read. */
@@ -187,12 +186,12 @@ export function missingSource(spec: string): SourceError {
       cause,
     });
   }
-  const nearest = nearestName(basename(spec), names);
+  const near = nearest(basename(spec), names);
   return new SourceError(`source ${spec} does not exist`, {
     hint:
-      nearest === undefined
+      near === undefined
         ? 'check the path; relative paths start at the working directory'
-        : `did you mean ${join(folder, nearest)}?`,
+        : `did you mean ${join(folder, near)}?`,
   });
 }
 

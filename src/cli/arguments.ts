@@ -1,7 +1,6 @@
 // Rewrites the habitual spellings of a command line into the one that the program tree knows:
 // `conf=0.5`, `--conf 0.5`, `--conf-thres=0.5` and `conf.person=0.5`.
-import { UsageError } from '#core/basics';
-import { nearest } from './nearest.ts';
+import { nearest, UsageError } from '#core/basics';
 import { canonical, findOption, OPTIONS } from './options.ts';
 
 /** `conf.person=0.5` becomes `--conf.person=0.5`; commander sees it as `--class-conf person=0.5`. */

@@ -13,9 +13,9 @@ import {
   toThresholdPolicy,
   UNCERTAINTY_SUPPRESSION,
 } from '#core';
+import { nearest } from '#core/basics';
 import type { DetectorOptions } from '#runtime';
 import type { Config } from './config.ts';
-import { nearest } from './nearest.ts';
 import { say } from './output.ts';
 
 const DEFAULT_CONF = 0.25;

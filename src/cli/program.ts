@@ -1,9 +1,8 @@
 // The tree of commands. Each command is loaded when it is called, so that `--help` costs nothing else.
 import { Command, type CommanderError, Option } from 'commander';
-import { UsageError } from '#core/basics';
+import { nearest, UsageError } from '#core/basics';
 import { normalizeArguments } from './arguments.ts';
 import { type Config, readConfig } from './config.ts';
-import { nearest } from './nearest.ts';
 import { type CommandName, findOption, OPTIONS, type OptionSpec } from './options.ts';
 
 type Run = (config: Config, signal: AbortSignal) => Promise<void>;

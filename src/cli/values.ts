@@ -1,7 +1,6 @@
 // Turns the words of a command line into values, the way people from the Python tools write them:
 // True/False/None, [0,2], 0,2, 640 or 384,640.
-import { ConfigError } from '#core/basics';
-import { nearest } from './nearest.ts';
+import { ConfigError, nearest } from '#core/basics';
 
 export type OptionType = 'string' | 'number' | 'integer' | 'boolean' | 'size' | 'list';
 

@@ -10,3 +10,4 @@ export {
   UsageError,
 } from './errors.ts';
 export { HEAD_KINDS } from './head-layout.ts';
+export { nearest } from './nearest.ts';

@@ -64,6 +64,7 @@ export {
   mixtureVariance,
   splitFit,
 } from './mixture.ts';
+export { nearest } from './nearest.ts';
 export type { Kept, Suppressor, SuppressorOptions } from './nms.ts';
 export { boxUncertainty, createSuppressor } from './nms.ts';
 export type { Postprocessed, PostprocessOptions, Postprocessor } from './postprocess.ts';

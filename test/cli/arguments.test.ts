@@ -1,9 +1,8 @@
 import { describe, expect, it } from 'vitest';
 import { normalizeArguments } from '../../src/cli/arguments.ts';
 import { parseDevice } from '../../src/cli/device.ts';
-import { nearest } from '../../src/cli/nearest.ts';
 import { parseList, parseValue } from '../../src/cli/values.ts';
-import { ConfigError, UsageError } from '../../src/core/index.ts';
+import { ConfigError, nearest, UsageError } from '../../src/core/index.ts';
 
 describe('the spellings of a command line', () => {
   it('takes key=value, --key value, --key=value and the older names alike', () => {
