@@ -5,7 +5,8 @@ const conditions = ['@edge-detect/source', 'module', 'node', 'import', 'default'
 
 /** Where CI wants the results as JSON. */
 const outputFile = process.env['EDGE_DETECT_TEST_REPORT'];
-const jsonReport: [string, Record<string, unknown>][] = outputFile === undefined ? [] : [['json', { outputFile }]];
+const jsonReport: [string, Record<string, unknown>][] =
+  outputFile === undefined ? [] : [['json', { outputFile }]];
 
 // Tests of the sources run from TypeScript; worker threads and the command line run from `dist`
 // (Node 20 loads no TypeScript in a Worker), so the build comes first: see scripts/bootstrap.mjs.
