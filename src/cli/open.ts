@@ -10,7 +10,7 @@ import { readClasses, readPolicies, readSuppression } from './policies.ts';
 
 export async function openConfiguredDetector(config: Config): Promise<OpenDetector> {
   const path = config.required('model');
-  refusePrecision(config);
+  sayPrecision(config);
   const device = parseDevice(config.text('device') ?? 'cpu');
   if (device !== 'auto') return describe(await openOn(path, config, { provider: device }), config);
   try {
@@ -60,7 +60,7 @@ export function defined<K extends string, V>(key: K, value: V | undefined): { re
   return value === undefined ? {} : ({ [key]: value } as { readonly [P in K]?: V });
 }
 
-function refusePrecision(config: Config): void {
+function sayPrecision(config: Config): void {
   for (const key of ['half', 'int8']) {
     if (config.flag(key)) {
       say(`${key}=True changes nothing here: the precision is that of the ONNX file`);

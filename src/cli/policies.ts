@@ -5,6 +5,7 @@ import {
   BOX_UNCERTAINTY_SUPPRESSION,
   ConfigError,
   HARD_SUPPRESSION,
+  nearest,
   PUBLISHED_THRESHOLD,
   parseThresholdsFile,
   SOFT_SUPPRESSION,
@@ -13,7 +14,6 @@ import {
   toThresholdPolicy,
   UNCERTAINTY_SUPPRESSION,
 } from '#core';
-import { nearest } from '#core/basics';
 import type { DetectorOptions } from '#runtime';
 import type { Config } from './config.ts';
 import { say } from './output.ts';
