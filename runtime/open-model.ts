@@ -124,9 +124,7 @@ function prepareGraph(file: OnnxModelFile, options: ModelOptions): PreparedGraph
   }
   const inputSize = chooseSize(file.path, input, options.imageSize);
   const batchSize = input.batch ?? 1;
-  const { uncertainty = 'auto' } = options;
-  const wantsBox = uncertainty !== 'none' && uncertainty !== 'score';
-  const taps = wantsBox ? planTaps(model) : { outputs: [], notes: [] };
+  const taps = options.uncertainty === 'none' ? { outputs: [], notes: [] } : planTaps(model);
   const fixed = withStaticInput(model, { batch: batchSize, ...inputSize });
   return {
     file,
