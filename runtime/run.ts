@@ -11,6 +11,8 @@ export interface RunOptions extends DetectionsOptions {
   readonly maxFrames?: number;
   /** Called after the sinks have taken a result. */
   readonly onResult?: (result: DetectionResult) => void;
+  /** Told what was done where the run ends by an error or the signal, after the sinks were closed. */
+  readonly onBroken?: (summary: RunSummary) => void;
 }
 
 /** What a run did. */
@@ -46,6 +48,7 @@ export async function runDetections(options: RunOptions): Promise<RunSummary> {
     await pump(options, tally);
   } catch (error) {
     await closeAll(sinks).catch(() => undefined); // the first error is the one to report
+    options.onBroken?.(tally.summary(options));
     throw error;
   }
   await closeAll(sinks);

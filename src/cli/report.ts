@@ -74,7 +74,8 @@ export function resultLine({ frame, detections, size, timing }: DetectionResult)
   for (const { className } of detections) counts.set(className, (counts.get(className) ?? 0) + 1);
   const found = [...counts].map(([name, count]) => `${count} ${name}`).join(', ');
   const time = timing.preMs + timing.inferMs + timing.postMs;
-  return `${frame.source} ${size.width}x${size.height}: ${found === '' ? 'nothing found' : found}, ${time.toFixed(1)} ms`;
+  const place = frame.ptsSeconds === undefined ? '' : ` frame ${frame.index}`;
+  return `${frame.source}${place} ${size.width}x${size.height}: ${found === '' ? 'nothing found' : found}, ${time.toFixed(1)} ms`;
 }
 
 export interface Progress {

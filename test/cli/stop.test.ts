@@ -101,7 +101,9 @@ describe.skipIf(!ffmpegAvailable)(`the end of a run${ffmpegNote}`, () => {
       expect(lines.map(({ frame }) => frame)).toEqual(lines.map((_, index) => index));
       expect(lines.length).toBeLessThan(FRAMES);
       expect(frameCount(video)).toBe(lines.length);
-      expect(result.stderr).toMatch(new RegExp(`stopped by ${signal}`));
+      expect(result.stderr).toMatch(
+        new RegExp(`${lines.length} frames, .*per frame: .*\\n[^]*stopped by ${signal}`),
+      );
       expect(result.stderr).not.toMatch(/\n\s+at /);
       expect(await nobodyLeft(folder.path)).toBe(true);
     });

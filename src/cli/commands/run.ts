@@ -1,6 +1,6 @@
 // What `predict` and `stream` share: open, run, sum up.
 import { ConfigError } from '#core';
-import type { DetectionResult, FrameSource, OpenDetector } from '#runtime';
+import type { DetectionResult, FrameSource, OpenDetector, RunSummary } from '#runtime';
 import { locateFfmpeg, openSource, runDetections } from '#runtime';
 import type { Config } from '../config.ts';
 import { defined, openConfiguredDetector } from '../open.ts';
@@ -61,13 +61,22 @@ async function runWith(
         progress.advance(++frames);
         defaults.onResult?.(result);
       },
+      onBroken(summary) {
+        progress.stop();
+        // A camera is always ended by Ctrl-C: what it gave until then is still the result.
+        if (signal.aborted) saySummary(summary);
+      },
     });
     progress.stop();
-    say(summaryLine(summary));
-    if (summary.outputs.length > 0) say(`results in ${summary.outputs.join(', ')}`);
+    saySummary(summary);
   } finally {
     progress.stop();
   }
+}
+
+function saySummary(summary: RunSummary): void {
+  say(summaryLine(summary));
+  if (summary.outputs.length > 0) say(`results in ${summary.outputs.join(', ')}`);
 }
 
 export async function openConfiguredSource(config: Config): Promise<FrameSource> {
