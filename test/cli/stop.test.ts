@@ -102,7 +102,7 @@ describe.skipIf(!ffmpegAvailable)(`the end of a run${ffmpegNote}`, () => {
       expect(lines.length).toBeLessThan(FRAMES);
       expect(frameCount(video)).toBe(lines.length);
       expect(result.stderr).toMatch(
-        new RegExp(`${lines.length} frames, .*per frame: .*\\n[^]*stopped by ${signal}`),
+        new RegExp(`${lines.length} frames, .*per frame: .*\\n[\\s\\S]*stopped by ${signal}`),
       );
       expect(result.stderr).not.toMatch(/\n\s+at /);
       expect(await nobodyLeft(folder.path)).toBe(true);
