@@ -221,7 +221,11 @@ describe('uncertainty that a model does not have', () => {
       ],
       ['plain.onnx', 'uncertainty=box', /gives no variance of its boxes/],
       ['sides.onnx', 'uncertainty=all', /gives no variance of its scores/],
-      ['sides.onnx', 'uncertainty=score', /gives no variance of its scores[\s\S]*score, variance of the boxes/],
+      [
+        'sides.onnx',
+        'uncertainty=score',
+        /gives no variance of its scores[\s\S]*score, variance of the boxes/,
+      ],
       ['plain.onnx', 'preset=published', /no variance of the score/],
     ] as const;
     for (let index = 0; index < asked.length; index += 2) {
