@@ -168,3 +168,12 @@ describe('anchors', () => {
     expect([...table.strides]).toEqual([8, 8, 8, 8, 8, 8, 8, 8, 16, 16]);
   });
 });
+
+describe('an odd px of padding', () => {
+  it('lies to the right and below, as the training frameworks put it', () => {
+    const tall = createLetterbox({ width: 100, height: 101 }, { width: 64, height: 64 });
+    expect(tall).toMatchObject({ content: { width: 63, height: 64 }, padLeft: 0, padTop: 0 });
+    const wide = createLetterbox({ width: 640, height: 356 }, { width: 64, height: 65 });
+    expect(wide).toMatchObject({ content: { width: 64, height: 36 }, padLeft: 0, padTop: 14 });
+  });
+});
