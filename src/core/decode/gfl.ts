@@ -4,8 +4,9 @@ import type { HeadOutputs } from '../candidates.ts';
 import type { GflLayout } from '../head-layout.ts';
 import { BestClassScan } from './best-class.ts';
 import type { CandidateBuffer } from './candidate-buffer.ts';
+import { keepDflSurvivors } from './dfl-level.ts';
 import { DflSides } from './dfl-sides.ts';
-import { logitFloor, type PreparedFloor, sigmoid } from './floor.ts';
+import { logitFloor, type PreparedFloor } from './floor.ts';
 import { type HeadReader, PLAIN } from './head-reader.ts';
 import { floatsOf, tensorOf } from './outputs.ts';
 
@@ -50,32 +51,15 @@ class GflLevelReader {
     into: CandidateBuffer,
   ): number {
     const { bins, cellOffset, scoresAre } = this.#layout;
-    const scan = this.#scan;
-    const sides = this.#sides;
     const { scores, distances, distanceStart, distanceStep } = this.#scanScores(level, outputs, floor);
-    let dropped = scan.nonFinite;
-    for (let index = 0; index < scan.count; index++) {
-      const cell = scan.survivors[index]!;
-      const raw = scan.best[cell]!;
-      const score = scoresAre === 'logits' ? Math.fround(sigmoid(raw)) : raw;
-      const classId = scan.bestClass[cell]!;
-      if (!floor.passes(classId, score)) continue;
-      const place = into.place(firstAnchor + cell, classId, score);
-      sides.read(distances ?? scores, distanceStart + cell * distanceStep, { side: bins, bin: 1 });
-      const column = cell % level.columns;
-      const row = (cell - column) / level.columns;
-      const x = column + cellOffset;
-      const y = row + cellOffset;
-      const kept = into.keepCorners(
-        (x - sides.means[0]!) * level.stride,
-        (y - sides.means[1]!) * level.stride,
-        (x + sides.means[2]!) * level.stride,
-        (y + sides.means[3]!) * level.stride,
-      );
-      if (kept && into.boxVariances) sides.writeVariancesInto(into.boxVariances, 4 * place, level.stride);
-      if (!kept || !into.keepIfVarianceFinite()) dropped++;
-    }
-    return dropped;
+    const memory = {
+      data: distances ?? scores,
+      start: distanceStart,
+      cellStep: distanceStep,
+      sideSteps: { side: bins, bin: 1 },
+    };
+    const dflLevel = { shape: level, firstAnchor, cellOffset, scoresAre };
+    return keepDflSurvivors(this.#scan, this.#sides, memory, dflLevel, floor, into);
   }
 
   /** Classes come first; where both share an output, the sides follow in the same row. */

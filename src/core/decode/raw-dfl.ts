@@ -3,12 +3,15 @@ import type { HeadOutputs } from '../candidates.ts';
 import type { RawDflLayout } from '../head-layout.ts';
 import { BestClassScan } from './best-class.ts';
 import type { CandidateBuffer } from './candidate-buffer.ts';
+import { keepDflSurvivors } from './dfl-level.ts';
 import { DflSides } from './dfl-sides.ts';
-import { logitFloor, type PreparedFloor, sigmoid } from './floor.ts';
+import { logitFloor, type PreparedFloor } from './floor.ts';
 import { type HeadReader, PLAIN } from './head-reader.ts';
 import { floatsOf, tensorOf } from './outputs.ts';
 
 type RawDflLevel = RawDflLayout['levels'][number];
+
+const CELL_CENTRE = 0.5;
 
 export function createRawDflReader(layout: RawDflLayout, boxVariance: boolean): HeadReader {
   const largest = Math.max(...layout.levels.map(({ columns, rows }) => columns * rows));
@@ -48,36 +51,15 @@ class RawDflLevelReader {
   ): number {
     const { bins, classCount, scoresAre } = this.#layout;
     const scan = this.#scan;
-    const sides = this.#sides;
-    const { columns, rows, stride } = level;
-    const cells = columns * rows;
+    const cells = level.columns * level.rows;
     const scores = mapOf(outputs, level.scores, level.firstScoreChannel + classCount, level);
     const distances = mapOf(outputs, level.distances, 4 * bins, level);
     const lowest = scoresAre === 'logits' ? logitFloor(floor.lowest) : floor.lowest;
     const offset = level.firstScoreChannel * cells;
     scan.scanPlanes(scores, { offset, step: cells, classCount, count: cells }, lowest);
-    let dropped = scan.nonFinite;
-    for (let index = 0; index < scan.count; index++) {
-      const cell = scan.survivors[index]!;
-      const raw = scan.best[cell]!;
-      const score = scoresAre === 'logits' ? Math.fround(sigmoid(raw)) : raw;
-      const classId = scan.bestClass[cell]!;
-      if (!floor.passes(classId, score)) continue;
-      const place = into.place(firstAnchor + cell, classId, score);
-      sides.read(distances, cell, { side: bins * cells, bin: cells });
-      const column = cell % columns;
-      const x = column + 0.5;
-      const y = (cell - column) / columns + 0.5;
-      const kept = into.keepCorners(
-        (x - sides.means[0]!) * stride,
-        (y - sides.means[1]!) * stride,
-        (x + sides.means[2]!) * stride,
-        (y + sides.means[3]!) * stride,
-      );
-      if (kept && into.boxVariances) sides.writeVariancesInto(into.boxVariances, 4 * place, stride);
-      if (!kept || !into.keepIfVarianceFinite()) dropped++;
-    }
-    return dropped;
+    const memory = { data: distances, start: 0, cellStep: 1, sideSteps: { side: bins * cells, bin: cells } };
+    const dflLevel = { shape: level, firstAnchor, cellOffset: CELL_CENTRE, scoresAre };
+    return keepDflSurvivors(scan, this.#sides, memory, dflLevel, floor, into);
   }
 }
 
