@@ -3,6 +3,7 @@
 import { spawn, spawnSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
+import { probedTimes } from '../support/clips.ts';
 import type { BareFigures } from './bare-loop.ts';
 
 const BIN = fileURLToPath(new URL('../../src/cli/bin.js', import.meta.url));
@@ -66,31 +67,12 @@ function runBare(model: string, clip: string, frames: number): BareFigures {
   return JSON.parse(stdout) as BareFigures;
 }
 
-function trueTimes(clip: string): readonly number[] {
-  const args = [
-    '-v',
-    'error',
-    '-select_streams',
-    'V:0',
-    '-show_entries',
-    'frame=best_effort_timestamp_time',
-    '-of',
-    'csv=p=0',
-    clip,
-  ];
-  const { stdout } = spawnSync('ffprobe', args, { encoding: 'utf8', maxBuffer: 1 << 26 });
-  return stdout
-    .split('\n')
-    .filter((line) => line !== '')
-    .map((line) => Number.parseFloat(line));
-}
-
 export async function measureStream(
   model: string,
   { name, path }: Clip,
   rounds: number,
 ): Promise<StreamFigures> {
-  const times = trueTimes(path);
+  const times = probedTimes(path);
   const results: { stream: StreamRun; bare: BareFigures }[] = [];
   for (let round = 0; round < rounds; round++) {
     // The order turns around every round, so that a slow drift of the machine favours neither.
