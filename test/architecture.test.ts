@@ -41,6 +41,10 @@ const homes: Record<string, readonly string[]> = {
   commander: ['src/cli/'],
   'cli-progress': ['src/cli/'],
   '@bufbuild/protobuf': ['src/onnx/'],
+  vega: ['src/report/'],
+  'vega-lite': ['src/report/'],
+  '@tensorflow/tfjs': ['training/engines/tfjs/'],
+  '@tensorflow/tfjs-backend-wasm': ['training/engines/tfjs/'],
   valibot: ['src/core/', 'src/data/', 'src/cli/'],
   yaml: ['src/data/', 'src/cli/', 'runtime/'],
 };

@@ -71,6 +71,8 @@ export type { Postprocessed, PostprocessOptions, Postprocessor } from './postpro
 export { createPostprocessor, POSTPROCESS_DEFAULTS } from './postprocess.ts';
 export type { InputArray, InputLayout, InputType, InputWriter, PreprocessContract } from './preprocess.ts';
 export { createInputWriter } from './preprocess.ts';
+export type { Random, RandomState } from './random.ts';
+export { createRandom, deriveSeed } from './random.ts';
 export type { Size } from './shapes.ts';
 export { formatShape } from './shapes.ts';
 export type {

@@ -32,6 +32,17 @@ export type {
   MeasuredShapes,
   TapPlan,
 } from './head-finder/types.ts';
+export type {
+  BoxCode,
+  FreezeLevel,
+  HeadedModel,
+  HeadLevel,
+  HeadParameter,
+  HeadSpec,
+  NormalizationStatistics,
+  PartValues,
+  TrainablePart,
+} from './heads/types.ts';
 export type { DescribeParts, HeadDescription, ModelDescription, TensorDescription } from './inspect.ts';
 export { describeModel } from './inspect.ts';
 export type { OnnxModelFile } from './load.ts';

@@ -1,0 +1,60 @@
+// A labelled data set after reading, whatever its format was.
+
+/** One labelled object. */
+export interface LabelledObject {
+  /** Index into `Dataset.classNames`. */
+  readonly classId: number;
+  /** Corners relative to the picture as the user sees it (after the EXIF turn): [0, 1]. */
+  readonly x1: number;
+  readonly y1: number;
+  readonly x2: number;
+  readonly y2: number;
+  /** A region of many objects (COCO iscrowd): not trained on, ignored in evaluation. */
+  readonly crowd: boolean;
+  /** VOC's `difficult`: not trained on by default, ignored in evaluation. */
+  readonly difficult: boolean;
+  /** px² of the object where the file states one (COCO `area`). */
+  readonly areaPx?: number;
+}
+
+export interface LabelledPicture {
+  /** Absolute path of the picture. */
+  readonly path: string;
+  /** Id that the format gave it: COCO image id, else the file name without folder and ending. */
+  readonly id: string | number;
+  readonly objects: readonly LabelledObject[];
+  /** Where the labels came from; absent where there is no label file (background by absence). */
+  readonly labelPath?: string;
+  /** Frame size in px where the format states it (COCO, VOC). */
+  readonly size?: { readonly width: number; readonly height: number };
+}
+
+export type FaultSeverity = 'error' | 'warning' | 'notice';
+
+/** One thing wrong with a data set, as a person would want to fix it. */
+export interface DatasetFault {
+  readonly severity: FaultSeverity;
+  /** Stable word for the kind: `class-out-of-range`, `polygon`, `outside-picture`, … */
+  readonly kind: string;
+  readonly file: string;
+  /** 1-based line where the format has lines. */
+  readonly line?: number;
+  /** What was found and what was expected. */
+  readonly message: string;
+  /** What to do, or what was done (dropped, clipped, turned into a box). */
+  readonly hint: string;
+}
+
+export type SplitName = 'train' | 'val' | 'test';
+
+export interface Dataset {
+  readonly format: 'yolo' | 'coco' | 'voc';
+  /** The file or folder that was named. */
+  readonly source: string;
+  readonly classNames: readonly string[];
+  /** Ids of the format, parallel to `classNames` (COCO category ids). */
+  readonly classKeys: readonly (number | string)[];
+  /** Every picture of a split, background too; a split that the set does not have is absent. */
+  readonly splits: Readonly<Partial<Record<SplitName, readonly LabelledPicture[]>>>;
+  readonly faults: readonly DatasetFault[];
+}
