@@ -46,7 +46,7 @@ const homes: Record<string, readonly string[]> = {
   '@tensorflow/tfjs': ['training/engines/tfjs/'],
   '@tensorflow/tfjs-backend-wasm': ['training/engines/tfjs/'],
   valibot: ['src/core/', 'src/data/', 'src/cli/'],
-  yaml: ['src/data/', 'src/cli/', 'runtime/'],
+  yaml: ['src/data/', 'src/cli/', 'runtime/', 'training/run/'],
 };
 
 interface Import {
