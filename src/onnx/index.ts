@@ -49,6 +49,8 @@ export type { OnnxModelFile } from './load.ts';
 export { loadModelFile, MAX_IR_VERSION, MAX_OPSET, nameFile, parseModel } from './load.ts';
 export type { ModelMetadata } from './metadata.ts';
 export { parseNames, readMetadata } from './metadata.ts';
+export type { Dequantised } from './passes/dequantise.ts';
+export { dequantise, isQuantised } from './passes/dequantise.ts';
 export { parsePreprocess } from './preprocess-option.ts';
 export type {
   AttributeProto,
