@@ -1,6 +1,13 @@
 // The shared kernel: pure maths on typed arrays, no I/O, no clock, no console.
 export type { AnchorTable } from './anchors.ts';
 export { anchorCount, createAnchorTable, levelsFor, levelsWithCount, STRIDE_SETS } from './anchors.ts';
+export type {
+  AveragePrecision,
+  AveragePrecisionOptions,
+  ClassAveragePrecision,
+  MeanCurves,
+} from './average-precision.ts';
+export { evaluateDetections } from './average-precision.ts';
 export type { Box, BoxVariance, Space } from './box.ts';
 export { boxArea, clipBox, iou } from './box.ts';
 export type { Candidates, HeadOutputs, HeadTensor } from './candidates.ts';
@@ -54,6 +61,10 @@ export type { FitPolicy, Letterbox } from './letterbox.ts';
 export { createLetterbox, DEFAULT_FIT, toFrame, toInput, varianceToFrame } from './letterbox.ts';
 export type { LightLadder, LightMeasurement, LightPolicy, LightState } from './light.ts';
 export { firstLight, nextLight, thresholdInLight } from './light.ts';
+export type { DetectionTable, TruthTable } from './match-groups.ts';
+export { TRUTH_KIND } from './match-groups.ts';
+export type { Matches } from './matching.ts';
+export { matchDetections } from './matching.ts';
 export type { Bimodality, MeanVariance, SplitFit } from './mixture.ts';
 export {
   bimodality,
@@ -69,6 +80,8 @@ export type { Kept, Suppressor, SuppressorOptions } from './nms.ts';
 export { boxUncertainty, createSuppressor } from './nms.ts';
 export type { Postprocessed, PostprocessOptions, Postprocessor } from './postprocess.ts';
 export { createPostprocessor, POSTPROCESS_DEFAULTS } from './postprocess.ts';
+export type { OperatingPoint, OutcomesByScore } from './precision-recall.ts';
+export { cocoPrecisionInto, OUTCOME, trapezoidAp } from './precision-recall.ts';
 export type { InputArray, InputLayout, InputType, InputWriter, PreprocessContract } from './preprocess.ts';
 export { createInputWriter } from './preprocess.ts';
 export type { Random, RandomState } from './random.ts';
