@@ -19,7 +19,7 @@ export type { PreprocessGuess } from './family.ts';
 export { guessPreprocess } from './family.ts';
 export { withFloatInterface } from './float-interface.ts';
 export type { Axis, GraphView } from './graph.ts';
-export { normalizeInputs, viewGraph } from './graph.ts';
+export { attributeInt, attributeInts, normalizeInputs, viewGraph } from './graph.ts';
 export { findHead } from './head-finder/find-head.ts';
 export type { OwnFormat } from './head-finder/own-format.ts';
 export { OWN_FORMAT_VERSION, ownFormat } from './head-finder/own-format.ts';
@@ -43,6 +43,8 @@ export type {
   PartValues,
   TrainablePart,
 } from './heads/types.ts';
+export type { InferredGraph, Shapes } from './infer-shapes.ts';
+export { inferGraph, inferShapes } from './infer-shapes.ts';
 export type { DescribeParts, HeadDescription, ModelDescription, TensorDescription } from './inspect.ts';
 export { describeModel } from './inspect.ts';
 export type { OnnxModelFile } from './load.ts';
@@ -61,6 +63,8 @@ export type {
   ValueInfoProto,
 } from './proto/onnx_pb.ts';
 export { deserialize, serialize } from './serialize.ts';
+export type { Shape } from './shape-rules.ts';
+export { sliceParts, spatialPads } from './shape-rules.ts';
 export type { PictureInput, StaticInput } from './shapes.ts';
 export { pictureInput, withExtraOutputs, withStaticInput } from './shapes.ts';
 export { STAND_IN_SCORE, standInDetector } from './stand-in.ts';

@@ -1,0 +1,39 @@
+// What operators on small integer tensors give: the arithmetic on shapes that exporters leave in a graph.
+import type { NodeShapes } from './shape-rules.ts';
+
+/** Arithmetic on shapes, so that Shape → Gather → Concat → Reshape chains become numbers. */
+export const integerRules: Readonly<Record<string, (context: NodeShapes) => readonly number[] | undefined>> =
+  {
+    Shape: (context) => context.input(0),
+    Identity: (context) => context.integers(0),
+    Cast: (context) => context.integers(0),
+    Unsqueeze: (context) => context.integers(0),
+    Squeeze: (context) => context.integers(0),
+    Reshape: (context) => context.integers(0),
+    Floor: (context) => context.integers(0)?.map(Math.floor),
+    Add: (context) => pairwise(context, (a, b) => a + b),
+    Sub: (context) => pairwise(context, (a, b) => a - b),
+    Mul: (context) => pairwise(context, (a, b) => a * b),
+    Div: (context) => pairwise(context, (a, b) => Math.trunc(a / b)),
+    Concat(context) {
+      const parts = context.node.input.map((_, index) => context.integers(index));
+      return parts.some((part) => part === undefined) ? undefined : parts.flatMap((part) => part ?? []);
+    },
+    Gather(context) {
+      const [values, indices] = [context.integers(0), context.integers(1)];
+      return values && indices?.map((index) => values.at(index) ?? 0);
+    },
+    Slice(context) {
+      const [values, starts, ends, steps] = [0, 1, 2, 4].map((index) => context.integers(index));
+      if (!values || !starts || !ends || (steps?.[0] ?? 1) !== 1) return undefined;
+      return values.slice(starts[0], ends[0]);
+    },
+  };
+
+function pairwise(context: NodeShapes, combine: (a: number, b: number) => number) {
+  const [a, b] = [context.integers(0), context.integers(1)];
+  if (a === undefined || b === undefined) return undefined;
+  const length = Math.max(a.length, b.length);
+  const at = (values: readonly number[], index: number) => values[values.length === 1 ? 0 : index] ?? 0;
+  return Array.from({ length }, (_, index) => combine(at(a, index), at(b, index)));
+}
