@@ -53,6 +53,9 @@ export type { ModelMetadata } from './metadata.ts';
 export { parseNames, readMetadata } from './metadata.ts';
 export type { Dequantised } from './passes/dequantise.ts';
 export { dequantise, isQuantised } from './passes/dequantise.ts';
+export type { FoldedBatchNorm } from './passes/fold-batch-norm.ts';
+export { foldBatchNorm } from './passes/fold-batch-norm.ts';
+export { isHalfPrecision, toFloat32 } from './passes/to-float32.ts';
 export { parsePreprocess } from './preprocess-option.ts';
 export type {
   AttributeProto,

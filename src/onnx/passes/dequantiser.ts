@@ -93,11 +93,12 @@ export class Dequantiser {
         `${this.#clamped} quantised tensors cannot be negative: a Relu stands in their place; the upper ends of the quantised ranges no longer clip`,
       );
     }
-    const outputs = new Map(this.view.graph.output.map(({ name }) => [name, this.#read(name)]));
-    for (const [name, source] of outputs) {
-      if (name !== source) this.#nodes.push(makeNode('Identity', [source], [name]));
+    const renamed = new Map<string, string>();
+    for (const { name } of this.view.graph.output) {
+      const source = this.#read(name);
+      if (source !== name) renamed.set(source, name);
     }
-    return this.#nodes;
+    return this.#nodes.map((node) => renamedNode(node, renamed));
   }
 
   #read(name = ''): string {
@@ -266,6 +267,13 @@ export class Dequantiser {
 }
 
 const NEVER_NEGATIVE = new Set(['Relu', 'Sigmoid', 'Softmax', 'HardSigmoid', 'Exp', 'Abs']);
+
+/** What ended in a DequantizeLinear now makes the output itself. */
+function renamedNode(node: NodeProto, names: ReadonlyMap<string, string>): NodeProto {
+  if (![...node.input, ...node.output].some((name) => names.has(name))) return node;
+  const rename = (name: string) => names.get(name) ?? name;
+  return copyMessage(node, { input: node.input.map(rename), output: node.output.map(rename) });
+}
 
 function out(node: NodeProto, place = 0): string {
   return node.output[place] ?? '';
