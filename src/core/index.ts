@@ -10,6 +10,20 @@ export type {
 export { evaluateDetections } from './average-precision.ts';
 export type { Box, BoxVariance, Space } from './box.ts';
 export { boxArea, clipBox, iou } from './box.ts';
+export type { BinEdges, CalibrationBin, CalibrationError } from './calibration.ts';
+export { calibrationError } from './calibration.ts';
+export type {
+  CalibrationConvention,
+  DetectionCalibrationOptions,
+  DetectionEce,
+  LocalisationEce,
+  PerClassError,
+} from './calibration-detection.ts';
+export { ANY_OVERLAP, detectionEce, localisationEce } from './calibration-detection.ts';
+export type { CalibrationTarget, Calibrator, CalibratorOptions } from './calibration-fit.ts';
+export { calibrateDetections, fitCalibrator } from './calibration-fit.ts';
+export type { CalibrationMap, IsotonicMap, PlattMap } from './calibration-map.ts';
+export { calibrateScore, calibrationSlope, fitIsotonic, fitPlatt } from './calibration-map.ts';
 export type { Candidates, HeadOutputs, HeadTensor } from './candidates.ts';
 export type { Decoder, DecoderOptions, ScoreFloor, ScoreLaw } from './decode/decoder.ts';
 export { createDecoder } from './decode/index.ts';
@@ -84,6 +98,7 @@ export type { OperatingPoint, OutcomesByScore } from './precision-recall.ts';
 export { cocoPrecisionInto, OUTCOME, trapezoidAp } from './precision-recall.ts';
 export type { InputArray, InputLayout, InputType, InputWriter, PreprocessContract } from './preprocess.ts';
 export { createInputWriter } from './preprocess.ts';
+export { qualityBiasInit } from './quality-bias.ts';
 export type { Random, RandomState } from './random.ts';
 export { createRandom, deriveSeed } from './random.ts';
 export type { Size } from './shapes.ts';

@@ -57,25 +57,28 @@ export function cocoPrecisionInto(
  * recall 1. It is higher than COCO's on the same detections; a perfect detector gets .995.
  */
 export function trapezoidAp({ outcomes, order, positives }: OutcomesByScore): number {
-  const recall = [0];
-  const precision = [1];
+  const recall = new Float64Array(order.length + 2);
+  const precision = new Float64Array(order.length + 2);
+  precision[0] = 1;
   let [hits, counted] = [0, 0];
-  for (const row of order) {
-    if (outcomes[row] === OUTCOME.ignored) continue;
+  for (let rank = 0; rank < order.length; rank++) {
+    const outcome = outcomes[order[rank]!];
+    if (outcome === OUTCOME.ignored) continue;
     counted++;
-    if (outcomes[row] === OUTCOME.hit) hits++;
-    recall.push(hits / (positives + 1e-16));
-    precision.push(hits / counted);
+    if (outcome === OUTCOME.hit) hits++;
+    recall[counted] = hits / (positives + 1e-16);
+    precision[counted] = hits / counted;
   }
-  recall.push(1);
-  precision.push(0);
-  for (let rank = precision.length - 2; rank >= 0; rank--) {
+  const last = counted + 1;
+  recall[last] = 1;
+  precision[last] = 0;
+  for (let rank = last - 1; rank >= 0; rank--) {
     if (precision[rank + 1]! > precision[rank]!) precision[rank] = precision[rank + 1]!;
   }
   let [area, before, interval] = [0, 0, 0];
   for (let index = 0; index < RECALL_COUNT; index++) {
     const at = index / 100;
-    while (interval + 2 < recall.length && recall[interval + 1]! <= at) interval++;
+    while (interval + 1 < last && recall[interval + 1]! <= at) interval++;
     const [left, right] = [recall[interval]!, recall[interval + 1]!];
     const [high, low] = [precision[interval]!, precision[interval + 1]!];
     const value = at >= right ? low : high + ((low - high) * (at - left)) / (right - left);
