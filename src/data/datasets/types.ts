@@ -47,14 +47,38 @@ export interface DatasetFault {
 
 export type SplitName = 'train' | 'val' | 'test';
 
+export type DatasetFormat = 'yolo' | 'coco' | 'voc';
+
+/** Every picture of a split, background too; a split that the set does not have is absent. */
+export type DatasetSplits = Readonly<Partial<Record<SplitName, readonly LabelledPicture[]>>>;
+
 export interface Dataset {
-  readonly format: 'yolo' | 'coco' | 'voc';
+  readonly format: DatasetFormat;
   /** The file or folder that was named. */
   readonly source: string;
   readonly classNames: readonly string[];
   /** Ids of the format, parallel to `classNames` (COCO category ids). */
   readonly classKeys: readonly (number | string)[];
-  /** Every picture of a split, background too; a split that the set does not have is absent. */
-  readonly splits: Readonly<Partial<Record<SplitName, readonly LabelledPicture[]>>>;
+  readonly splits: DatasetSplits;
   readonly faults: readonly DatasetFault[];
 }
+
+/** How classes are renamed: all to one, or by name; a class that the map lacks is dropped. */
+export type ClassMap = 'single' | Readonly<Record<string, string>>;
+
+/** How a data set is read. */
+export interface LoadDatasetOptions {
+  /** Decides where a folder could be read in two formats. */
+  readonly format?: DatasetFormat;
+  /** YOLO: names by class number, instead of those of the files. COCO and VOC: the order of the classes. */
+  readonly classNames?: readonly string[];
+  /** Text files with one picture (path, file name or id) per line that say anew which picture belongs where. */
+  readonly splitLists?: Readonly<Partial<Record<SplitName, string>>>;
+  /** Where the pictures of a COCO or VOC set lie, when not beside the labels. */
+  readonly picturesFolder?: string;
+  readonly mapClasses?: ClassMap;
+  /** The one name under `mapClasses: 'single'`; `object` unless given. */
+  readonly singleName?: string;
+}
+
+export const SPLIT_NAMES: readonly SplitName[] = ['train', 'val', 'test'];

@@ -1,0 +1,167 @@
+// COCO sets: one JSON file per split, pictures wherever people put them.
+import { basename, dirname, isAbsolute, join } from 'node:path';
+import { DataError } from '#core';
+import { collectClasses } from './coco-classes.ts';
+import { type CocoFile, type CocoImage, readCocoFile } from './coco-file.ts';
+import { collectObjects } from './coco-objects.ts';
+import { createFolderCache, type FolderCache, mapBounded, stemOf } from './files.ts';
+import { sizeFromPicture } from './pictures.ts';
+import {
+  type Dataset,
+  type DatasetFault,
+  type LabelledPicture,
+  type LoadDatasetOptions,
+  SPLIT_NAMES,
+  type SplitName,
+} from './types.ts';
+
+/** JSON files per split. */
+export type CocoSplits = Readonly<Partial<Record<SplitName, readonly string[]>>>;
+
+/**
+ * @param source what the user named, for messages
+ * @param folders where pictures may lie besides the usual places
+ */
+export async function loadCoco(
+  source: string,
+  splits: CocoSplits,
+  options: LoadDatasetOptions,
+  folders: readonly string[] = [],
+): Promise<Dataset> {
+  const faults: DatasetFault[] = [];
+  const cache = createFolderCache();
+  const paths = [...new Set(SPLIT_NAMES.flatMap((name) => splits[name] ?? []))];
+  const files = await mapBounded(paths, readCocoFile, 2);
+  const { names, keys } = collectClasses(files, options.classNames, faults);
+  const pictures = new Map<string, readonly LabelledPicture[]>();
+  for (const file of files) {
+    const places =
+      options.picturesFolder === undefined
+        ? [...folders, ...pictureFolders(file.path)]
+        : [options.picturesFolder];
+    pictures.set(file.path, await readPictures(file, keys, places, cache, faults));
+  }
+  const read: Partial<Record<SplitName, readonly LabelledPicture[]>> = {};
+  for (const name of SPLIT_NAMES) {
+    if (splits[name] !== undefined) read[name] = splits[name].flatMap((path) => pictures.get(path) ?? []);
+  }
+  return { format: 'coco', source, classNames: names, classKeys: keys, splits: read, faults };
+}
+
+/** Beside the file, in `images`, or in a folder called as the split: `annotations/instances_val2017.json` → `val2017`. */
+function pictureFolders(file: string): readonly string[] {
+  const folder = dirname(file);
+  const above = dirname(folder);
+  const split = stemOf(file).replace(/^(instances|annotations|person_keypoints)_/, '');
+  return [folder, above].flatMap((root) => [
+    root,
+    join(root, 'images'),
+    join(root, split),
+    join(root, 'images', split),
+  ]);
+}
+
+async function readPictures(
+  file: CocoFile,
+  classKeys: readonly (number | string)[],
+  folders: readonly string[],
+  cache: FolderCache,
+  faults: DatasetFault[],
+): Promise<readonly LabelledPicture[]> {
+  const images = withoutRepeats(file, faults);
+  const paths = await mapBounded(images, ({ fileName }) => findPicture(fileName, folders, cache));
+  const found = images.flatMap((image, index) => {
+    const path = paths[index];
+    return path === undefined ? [] : [{ image, path }];
+  });
+  if (found.length === 0) throw noPictures(file, images, folders);
+  for (const [index, image] of images.entries()) {
+    if (paths[index] === undefined) faults.push(missingPicture(file.path, image, folders));
+  }
+  const sizes = new Map<unknown, { readonly width: number; readonly height: number }>();
+  const measured = await mapBounded(found, ({ image, path }) => sizeOf(image, path, file.path, faults), 8);
+  for (const [index, size] of measured.entries()) {
+    if (size !== undefined) sizes.set(found[index]?.image.id, size);
+  }
+  const objects = collectObjects(file, classKeys, sizes, faults);
+  return found.flatMap(({ image: { id }, path }) => {
+    const size = sizes.get(id);
+    return size === undefined
+      ? []
+      : [{ path, id, objects: objects.get(id) ?? [], labelPath: file.path, size }];
+  });
+}
+
+function withoutRepeats(file: CocoFile, faults: DatasetFault[]): readonly CocoImage[] {
+  const ids = new Set<number | string>();
+  const names = new Map<string, number | string>();
+  return file.images.filter(({ id, fileName }) => {
+    if (ids.has(id)) {
+      const message = `two images have the id ${id}; the second is ${fileName}`;
+      const hint = 'the second was left out; give each image an id of its own';
+      faults.push({ severity: 'error', kind: 'repeated-image-id', file: file.path, message, hint });
+      return false;
+    }
+    ids.add(id);
+    const before = names.get(fileName);
+    names.set(fileName, before ?? id);
+    if (before !== undefined) {
+      const message = `images ${before} and ${id} are both ${fileName}`;
+      faults.push({
+        severity: 'warning',
+        kind: 'repeated-picture',
+        file: file.path,
+        message,
+        hint: 'both were kept; merge their annotations under one id',
+      });
+    }
+    return true;
+  });
+}
+
+async function findPicture(
+  fileName: string,
+  folders: readonly string[],
+  cache: FolderCache,
+): Promise<string | undefined> {
+  const name = fileName.replaceAll('\\', '/');
+  const wanted = isAbsolute(name) ? [name] : folders.map((folder) => join(folder, name));
+  // Exports often keep the folders of the machine that made them.
+  const byName = folders.map((folder) => join(folder, basename(name)));
+  for (const path of new Set([...wanted, ...byName])) {
+    if ((await cache.names(dirname(path))).has(basename(path))) return path;
+  }
+  return undefined;
+}
+
+async function sizeOf(
+  { width, height }: CocoImage,
+  path: string,
+  file: string,
+  faults: DatasetFault[],
+): Promise<LabelledPicture['size']> {
+  if (width !== undefined && height !== undefined) return { width, height };
+  return sizeFromPicture(path, file, faults);
+}
+
+function noPictures({ path }: CocoFile, images: readonly CocoImage[], folders: readonly string[]): DataError {
+  const [first] = images;
+  return first === undefined
+    ? new DataError(`${path}: it lists no images`, { hint: 'export the set again' })
+    : new DataError(
+        `${path}: none of its ${images.length} pictures is there; the first is ${first.fileName}`,
+        {
+          hint: `looked in ${[...new Set(folders)].join(', ')}`,
+        },
+      );
+}
+
+function missingPicture(file: string, { id, fileName }: CocoImage, folders: readonly string[]): DatasetFault {
+  return {
+    severity: 'error',
+    kind: 'missing-picture',
+    file,
+    message: `image ${id}: ${fileName} is not there`,
+    hint: `left out with its objects; looked in ${[...new Set(folders)].join(', ')}`,
+  };
+}
