@@ -18,7 +18,7 @@ export interface Targets {
   readonly ignoreBoxes: Float32Array;
 }
 
-/** Means over the batch, as the habitual columns name them. */
+/** Weighted terms of the batch, as the habitual columns name them; `total` is their sum, NaN where an output is not finite. */
 export interface LossTerms {
   readonly total: number;
   readonly box: number;
@@ -33,7 +33,7 @@ export interface LossTerms {
   readonly positives: number;
   /** Σ of the quality targets before `max(·, 1)`. */
   readonly targetSum: number;
-  /** Mean Brier weight u over the positives. */
+  /** Mean weight u of the class loss over the positives; 0 at one class. */
   readonly meanWeight: number;
 }
 
@@ -45,8 +45,12 @@ export interface CriterionResult {
 
 /** Assignment, losses and gradients of one batch. Holds buffers, so one criterion serves one loop. */
 export interface Criterion {
-  /** @param outputs raw outputs `[N, …]` named in `spec.levels` */
-  evaluate(outputs: Tensors, targets: Targets): CriterionResult;
+  /**
+   * @param outputs raw outputs `[N, …]` named in `spec.levels`
+   * @param reference class logits of the frozen class layer under the names of the class outputs; needed by a logit
+   * range that is held to that layer
+   */
+  evaluate(outputs: Tensors, targets: Targets, reference?: Tensors): CriterionResult;
 }
 
 export type CriterionFactory<Config> = (spec: HeadSpec, config: Config) => Criterion;

@@ -1,0 +1,158 @@
+// Keeps an adapted class layer from inflating its logits beyond those of a reference (Murugesan et al. 2024): the
+// one-sided range penalty, and ZS-Norm, which rescales the range of a row to that of the reference.
+import { ConfigError } from '#core';
+import type { ClassLoss, Numbers } from './losses/types.ts';
+
+/** Least and greatest logit of a row of the reference. */
+export interface LogitRange {
+  least: number;
+  greatest: number;
+}
+
+/** Below this a row has no range that could be scaled. */
+const NO_RANGE = 1e-12;
+const FEWEST_CLASSES = 3;
+
+/** Range of a row of C logits from `offset`, step `stride`. */
+export function rangeInto(
+  range: LogitRange,
+  logits: Numbers,
+  offset: number,
+  stride: number,
+  classes: number,
+): void {
+  range.least = logits[offset]!;
+  range.greatest = range.least;
+  for (let index = 1; index < classes; index++) {
+    const logit = logits[offset + index * stride]!;
+    if (logit < range.least) range.least = logit;
+    if (logit > range.greatest) range.greatest = logit;
+  }
+}
+
+/**
+ * Σ relu(l − max_ref) + relu(min_ref − l) over a row; adds `scale` times its slope (±1) to the gradient. The penalty
+ * of a batch is λ times the MEAN over rows and classes, so `scale` is λ / (rows · C).
+ */
+export function addRangePenalty(
+  row: { logits: Numbers; offset: number; stride: number; gradient: Numbers; scale: number },
+  { least, greatest }: Readonly<LogitRange>,
+  classes: number,
+): number {
+  const { logits, offset, stride, gradient, scale } = row;
+  let excess = 0;
+  for (let index = 0; index < classes; index++) {
+    const at = offset + index * stride;
+    const logit = logits[at]!;
+    if (logit > greatest) {
+      excess += logit - greatest;
+      gradient[at]! += scale;
+    } else if (logit < least) {
+      excess += least - logit;
+      gradient[at]! -= scale;
+    } else if (Number.isNaN(logit)) excess = Number.NaN;
+  }
+  return excess;
+}
+
+/**
+ * l' = (R_ref / R)(l − min l) + min_ref, written to `target`. A row without range goes to the centre of the reference.
+ *
+ * @returns R_ref / R, or 0 for a row without range
+ */
+export function rescaleRange(
+  target: Float64Array,
+  logits: Numbers,
+  offset: number,
+  stride: number,
+  classes: number,
+  { least, greatest }: Readonly<LogitRange>,
+): number {
+  const own = { least: 0, greatest: 0 };
+  rangeInto(own, logits, offset, stride, classes);
+  const range = own.greatest - own.least;
+  if (range <= NO_RANGE) {
+    target.fill((least + greatest) / 2, 0, classes);
+    return 0;
+  }
+  const scale = (greatest - least) / range;
+  for (let index = 0; index < classes; index++) {
+    target[index] = scale * (logits[offset + index * stride]! - own.least) + least;
+  }
+  return scale;
+}
+
+/**
+ * A class loss of the rescaled logits, differentiated through least and greatest logit (its gradient is orthogonal to
+ * 1 and to l). Set `range` before every row.
+ *
+ * @throws ConfigError below three classes: with two the rescaled row is always (max_ref, min_ref) and nothing is
+ * learned, with one there is no range
+ */
+export function withRangeNorm(loss: ClassLoss, classes: number, range: Readonly<LogitRange>): ClassLoss {
+  if (classes < FEWEST_CLASSES) {
+    throw new ConfigError(
+      `logit range 'zs-norm' needs at least ${FEWEST_CLASSES} classes, found ${classes}`,
+      {
+        hint: "use 'penalty' or 'off': with two classes its gradient is always 0, with one there is no range",
+      },
+    );
+  }
+  const scaled = new Float64Array(classes);
+  const inner = new Float64Array(classes);
+  return {
+    name: loss.name,
+    weightFrozen: loss.weightFrozen,
+    rowInto(row) {
+      const { logits, offset, stride, target, gradient, gradientOffset, gradientStride, frozen } = row;
+      const scale = rescaleRange(scaled, logits, offset, stride, classes, range);
+      const result = loss.rowInto({
+        logits: scaled,
+        offset: 0,
+        stride: 1,
+        target,
+        gradient: inner,
+        gradientOffset: 0,
+        gradientStride: 1,
+        scale: row.scale,
+        ...(frozen && { frozen }),
+      });
+      let sum = 0;
+      let along = 0;
+      let lowest = 0;
+      let highest = 0;
+      for (let index = 0; index < classes; index++) {
+        const logit = logits[offset + index * stride]!;
+        if (logit < logits[offset + lowest * stride]!) lowest = index;
+        if (logit > logits[offset + highest * stride]!) highest = index;
+        sum += inner[index]!;
+        gradient[gradientOffset + index * gradientStride] = scale * inner[index]!;
+      }
+      if (scale === 0) return result;
+      const least = logits[offset + lowest * stride]!;
+      for (let index = 0; index < classes; index++) {
+        along += inner[index]! * (logits[offset + index * stride]! - least);
+      }
+      const stretch = (scale * along) / (logits[offset + highest * stride]! - least);
+      gradient[gradientOffset + highest * gradientStride]! -= stretch;
+      gradient[gradientOffset + lowest * gradientStride]! += stretch - scale * sum;
+      return result;
+    },
+  };
+}
+
+/** Σ relu(l_k − ceiling_k) over a row: the penalty where only ceilings of matched logits are known. */
+export function addCeilingPenalty(
+  row: { logits: Numbers; offset: number; stride: number; gradient: Numbers; scale: number },
+  ceilings: readonly number[],
+): number {
+  const { logits, offset, stride, gradient, scale } = row;
+  let excess = 0;
+  for (const [index, ceiling] of ceilings.entries()) {
+    const at = offset + index * stride;
+    if (logits[at]! <= ceiling) continue;
+    excess += logits[at]! - ceiling;
+    gradient[at]! += scale;
+  }
+  return excess;
+}
