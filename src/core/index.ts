@@ -145,3 +145,10 @@ export {
   toSuppression,
   toThresholdPolicy,
 } from './thresholds-file.ts';
+export type {
+  CorrelationRows,
+  PartialCorrelation,
+  VarianceCheck,
+  VarianceCheckOptions,
+} from './variance-check.ts';
+export { checkVariance, partialCorrelation } from './variance-check.ts';
