@@ -32,9 +32,15 @@ export type {
   MeasuredShapes,
   TapPlan,
 } from './head-finder/types.ts';
+export type { AssembleOptions } from './heads/assemble.ts';
+export { assembleDetector } from './heads/assemble.ts';
+export type { ReheadOptions } from './heads/rehead.ts';
+export { reheadHost } from './heads/rehead.ts';
+export { TRAINABLE_OPS } from './heads/trainable-ops.ts';
 export type {
   BoxCode,
   FreezeLevel,
+  HeadCuts,
   HeadedModel,
   HeadLevel,
   HeadParameter,
@@ -72,6 +78,8 @@ export type { PictureInput, StaticInput } from './shapes.ts';
 export { pictureInput, withExtraOutputs, withStaticInput } from './shapes.ts';
 export { STAND_IN_SCORE, standInDetector } from './stand-in.ts';
 export { standInQualityDetector } from './stand-in-quality.ts';
+export type { Cut, CutTensor } from './subgraph.ts';
+export { subgraph } from './subgraph.ts';
 export type { TensorData } from './tensor.ts';
 export {
   ElementType,

@@ -1,14 +1,23 @@
 // The metadata key `edge_detect` of our own models: versioned JSON.
 import type { PreprocessContract } from '#core';
 import { ModelError } from '#core';
+import type { HeadCuts, HeadSpec } from '../heads/types.ts';
 import type { ModelMetadata } from '../metadata.ts';
 
 export const OWN_FORMAT_VERSION = 1;
+
+/** What is needed to train a model of ours again. */
+export interface OwnHead {
+  readonly spec: HeadSpec;
+  readonly cuts: HeadCuts;
+}
 
 export interface OwnFormat {
   readonly version: number;
   readonly classes?: readonly string[];
   readonly preprocess?: PreprocessContract;
+  /** Absent in models that were not written by training. */
+  readonly head?: OwnHead;
 }
 
 /**
@@ -42,7 +51,36 @@ export function ownFormat({ edgeDetect }: ModelMetadata): OwnFormat | undefined 
     version,
     ...(isNames(classes) ? { classes } : {}),
     ...(preprocess === undefined ? {} : { preprocess: contractOf(preprocess) }),
+    ...headOf(value),
   };
+}
+
+/** Other tools may write a smaller `head`; one that names its levels must be whole. */
+function headOf({ head, cuts, classes, preprocess }: Readonly<Record<string, unknown>>) {
+  if (!isRecord(head) || !Array.isArray(head['levels'])) return {};
+  const whole =
+    isRecord(cuts) &&
+    isNames(cuts['towers']) &&
+    Array.isArray(cuts['levels']) &&
+    cuts['levels'].length === head['levels'].length &&
+    cuts['levels'].every(
+      (level) => isRecord(level) && isText(level['classTower']) && isText(level['boxTower']),
+    ) &&
+    head['levels'].every((level) => isRecord(level) && isText(level['quality']) && isText(level['box'])) &&
+    ['bins', 'locations', 'adapter', 'dropout'].every((key) => typeof head[key] === 'number') &&
+    ['input', 'boxCode'].every((key) => isRecord(head[key])) &&
+    isText(head['classLaw']) &&
+    isNames(classes);
+  if (!whole) {
+    throw new ModelError('the description of the head in the metadata key edge_detect is incomplete', {
+      hint: 'train the model again from its host',
+    });
+  }
+  return { head: { spec: { ...head, classNames: classes, preprocess }, cuts } as unknown as OwnHead };
+}
+
+function isText(value: unknown): value is string {
+  return typeof value === 'string';
 }
 
 function contractOf(value: unknown): PreprocessContract {

@@ -80,6 +80,15 @@ export interface TrainablePart {
   readonly normalizations: readonly NormalizationStatistics[];
 }
 
+/** Tensors that the freeze levels cut at. A level that the graph does not show is absent; `none` is the picture. */
+export interface HeadCuts {
+  readonly towers: readonly string[];
+  readonly neck?: readonly string[];
+  readonly backbone?: readonly string[];
+  /** Ends of the towers of every level, one name twice where there is a single tower. */
+  readonly levels: readonly { readonly classTower: string; readonly boxTower: string }[];
+}
+
 /** A detector cut for training. */
 export interface HeadedModel {
   readonly spec: HeadSpec;
@@ -88,6 +97,10 @@ export interface HeadedModel {
   readonly frozen?: ModelProto;
   /** Name of the picture input. */
   readonly pictureInput: string;
+  /** Where this detector can be cut, by freeze level; kept in the metadata so that a trained model can be cut again. */
+  readonly cuts: HeadCuts;
+  /** Version of the operator set that both parts are written in. */
+  readonly opset: number;
   readonly trainable: TrainablePart;
   /** Where the weights come from, for the metadata: file name, sha256, licence as the file states it. */
   readonly host?: {
