@@ -79,9 +79,10 @@ async function readPictures(
     if (paths[index] === undefined) faults.push(missingPicture(file.path, image, folders));
   }
   const sizes = new Map<unknown, { readonly width: number; readonly height: number }>();
-  const measured = await mapBounded(found, ({ image, path }) => sizeOf(image, path, file.path, faults), 8);
-  for (const [index, size] of measured.entries()) {
+  const measured = await mapBounded(found, ({ image, path }) => sizeOf(image, path, file.path), 8);
+  for (const [index, { size, own }] of measured.entries()) {
     if (size !== undefined) sizes.set(found[index]?.image.id, size);
+    for (const fault of own) faults.push(fault);
   }
   const objects = collectObjects(file, classKeys, sizes, faults);
   return found.flatMap(({ image: { id }, path }) => {
@@ -134,14 +135,10 @@ async function findPicture(
   return undefined;
 }
 
-async function sizeOf(
-  { width, height }: CocoImage,
-  path: string,
-  file: string,
-  faults: DatasetFault[],
-): Promise<LabelledPicture['size']> {
-  if (width !== undefined && height !== undefined) return { width, height };
-  return sizeFromPicture(path, file, faults);
+async function sizeOf({ width, height }: CocoImage, path: string, file: string) {
+  const own: DatasetFault[] = [];
+  if (width !== undefined && height !== undefined) return { size: { width, height }, own };
+  return { size: await sizeFromPicture(path, file, own), own };
 }
 
 function noPictures({ path }: CocoFile, images: readonly CocoImage[], folders: readonly string[]): DataError {

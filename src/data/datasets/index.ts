@@ -1,7 +1,11 @@
 // Labelled data sets in the formats people have, and their faults.
 export { expectSoundDataset, type FaultSummary, formatFault, summarizeFaults } from './faults.ts';
+export { type LintOptions, type LintReport, lintDataset } from './lint.ts';
 export { loadDataset } from './load-dataset.ts';
 export { mapClasses } from './map-classes.ts';
+export { matchClasses } from './match-classes.ts';
+export { countGroups, makeSplits, nameGroup, type SplitRule } from './splits.ts';
+export { describeSplits, type SplitStatistics } from './statistics.ts';
 export type {
   ClassMap,
   Dataset,

@@ -44,12 +44,9 @@ export async function loadVoc(folder: string, options: LoadDatasetOptions): Prom
   const classNames = options.classNames ?? namesOf(files);
   reportNames(folder, files, classNames, faults);
   const classIds = new Map(classNames.map((name, index) => [name, index]));
-  const pictures = await mapBounded(
-    picturePaths,
-    (path) => toPicture(path, labelled.get(path), classIds, faults),
-    8,
-  );
-  const kept = pictures.flatMap((picture) => picture ?? []);
+  const placed = await mapBounded(picturePaths, (path) => toPicture(path, labelled.get(path), classIds), 8);
+  for (const { own } of placed) for (const fault of own) faults.push(fault);
+  const kept = placed.flatMap(({ picture }) => picture ?? []);
   const splits = options.splitLists === undefined ? await readSplits(folder, kept, faults) : { train: kept };
   return { format: 'voc', source: folder, classNames, classKeys: [...classNames.keys()], splits, faults };
 }
@@ -141,18 +138,22 @@ function reportNames(
   }
 }
 
+/** @returns the picture, absent where it cannot be used, and the faults of its objects */
 async function toPicture(
   path: string,
   file: VocFile | 'unreadable' | undefined,
   classIds: ReadonlyMap<string, number>,
-  faults: DatasetFault[],
-): Promise<LabelledPicture | undefined> {
-  if (file === 'unreadable') return undefined; // reported; as background it would teach something wrong
+): Promise<{ readonly picture?: LabelledPicture; readonly own: readonly DatasetFault[] }> {
+  const own: DatasetFault[] = [];
+  if (file === 'unreadable') return { own }; // reported; as background it would teach something wrong
   const bare = { path, id: stemOf(path), objects: [] };
-  if (file === undefined) return bare;
-  const size = file.size ?? (await sizeFromPicture(path, file.path, faults));
-  if (size === undefined) return undefined;
-  return { ...bare, objects: toObjects(file, size, classIds, faults), labelPath: file.path, size };
+  if (file === undefined) return { picture: bare, own };
+  const size = file.size ?? (await sizeFromPicture(path, file.path, own));
+  if (size === undefined) return { own };
+  return {
+    picture: { ...bare, objects: toObjects(file, size, classIds, own), labelPath: file.path, size },
+    own,
+  };
 }
 
 async function readSplits(
