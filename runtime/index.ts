@@ -1,5 +1,6 @@
 // Models and sources to detections, and detections to files.
 export type { ReadPictureOptions } from '#data/images';
+export { encodePicture } from '#data/images';
 export type { PictureDetections } from './detect-picture.ts';
 export { detectPicture } from './detect-picture.ts';
 export type { DetectionResult, DetectionsOptions } from './detections.ts';
@@ -22,6 +23,7 @@ export type { ModelOptions, OpenModel, UncertaintyRequest } from './open-model.t
 export { describeCapabilities, openModel } from './open-model.ts';
 export type { RunOptions, RunSummary } from './run.ts';
 export { runDetections } from './run.ts';
+export { openOrtNodeSession } from './session/ort-node.ts';
 export { probeProviders } from './session/probe.ts';
 export type { InputArray, Provider, RunResult, Session, SessionInput } from './session/session.ts';
 export type { AnnotatedPicturesOptions } from './sinks/annotated-pictures.ts';

@@ -1,0 +1,136 @@
+// One moment of a scene as a picture with exact boxes.
+import { type Body, embody } from './bodies.ts';
+import {
+  type Canvas,
+  clearCanvas,
+  drawBeam,
+  drawBody,
+  drawContactShade,
+  drawReflection,
+  drawSunShadow,
+} from './canvas.ts';
+import { growByOutline } from './raster.ts';
+import { type Scene, SUPERSAMPLING } from './scene.ts';
+import { expose } from './sensor.ts';
+import { actorsAt, type ClassName } from './traffic.ts';
+
+export interface WorldObject {
+  readonly className: ClassName;
+  /** Edges in px of what is seen of it, to half a px. */
+  readonly x1: number;
+  readonly y1: number;
+  readonly x2: number;
+  readonly y2: number;
+  /** Share of it that is hidden by other things or cut off by the border: [0, 0.7]. */
+  readonly occludedFraction: number;
+  readonly id: number;
+}
+
+export interface WorldFrame {
+  /** rgb24 [height, width, 3]. */
+  readonly rgb: Uint8Array;
+  readonly objects: readonly WorldObject[];
+}
+
+/** What is seen of an object, at least: less is not labelled. */
+export const LEAST_VISIBLE = 0.3;
+/** Shorter and longer side of a box, in px, at least. */
+export const LEAST_SIDES_PX: readonly [number, number] = [3, 7];
+
+export function renderFrame(scene: Scene, timeSeconds: number): WorldFrame {
+  const drawn = drawBodies(scene, timeSeconds);
+  return { rgb: expose(scene, drawn.canvas.light, timeSeconds), objects: objectsOf(drawn) };
+}
+
+interface Drawn {
+  readonly canvas: Canvas;
+  readonly bodies: readonly Body[];
+  /** Samples that each body would show if nothing stood before it. */
+  readonly coveredSamples: readonly number[];
+}
+
+/** Where each body is seen; the test of the boxes compares with this. */
+export function drawBodies(scene: Scene, timeSeconds: number): Drawn {
+  const { street, lighting, backdrop, canvas } = scene;
+  clearCanvas(canvas);
+  const bodies = actorsAt(scene.traffic, timeSeconds).map((actor) =>
+    embody(actor, street, lighting, backdrop.camera.eye, timeSeconds),
+  );
+  const isSunny = lighting.sun[0] > 0;
+  for (const body of bodies) drawContactShade(canvas, body);
+  if (isSunny) for (const body of bodies) drawSunShadow(canvas, body);
+  if (lighting.headlight > 0.5) {
+    for (const body of bodies) if (body.headlight > 0) drawBeam(canvas, body);
+  }
+  if (lighting.isWet) for (const body of bodies) drawReflection(canvas, body);
+  const coveredSamples = bodies.map((body, index) => drawBody(canvas, body, index + 1));
+  return { canvas, bodies, coveredSamples };
+}
+
+interface Extent {
+  count: number;
+  left: number;
+  top: number;
+  right: number;
+  bottom: number;
+}
+
+function objectsOf({ canvas, bodies, coveredSamples }: Drawn): readonly WorldObject[] {
+  const extents = extentsOf(canvas, bodies.length);
+  return bodies.flatMap((body, index) => {
+    const extent = extents[index]!;
+    const inside = shareInside(canvas, body);
+    const visible = extent.count === 0 ? 0 : (extent.count / coveredSamples[index]!) * inside;
+    const object: WorldObject = {
+      className: body.actor.className,
+      x1: extent.left / SUPERSAMPLING,
+      y1: extent.top / SUPERSAMPLING,
+      x2: extent.right / SUPERSAMPLING,
+      y2: extent.bottom / SUPERSAMPLING,
+      occludedFraction: Math.round((1 - visible) * 1000) / 1000,
+      id: body.actor.id,
+    };
+    return visible >= LEAST_VISIBLE && isLargeEnough(object) ? [object] : [];
+  });
+}
+
+function isLargeEnough({ x1, y1, x2, y2 }: WorldObject): boolean {
+  const [shorter, longer] = [Math.min(x2 - x1, y2 - y1), Math.max(x2 - x1, y2 - y1)];
+  return shorter >= LEAST_SIDES_PX[0] && longer >= LEAST_SIDES_PX[1];
+}
+
+function extentsOf({ owner, backdrop }: Canvas, bodyCount: number): readonly Extent[] {
+  const { width, height } = backdrop.camera.size;
+  const extents = Array.from({ length: bodyCount }, () => ({
+    count: 0,
+    left: width,
+    top: height,
+    right: 0,
+    bottom: 0,
+  }));
+  for (let row = 0, index = 0; row < height; row++) {
+    for (let column = 0; column < width; column++, index++) {
+      const mark = owner[index]!;
+      if (mark === 0) continue;
+      const extent = extents[mark - 1]!;
+      extent.count += 1;
+      if (column < extent.left) extent.left = column;
+      if (column >= extent.right) extent.right = column + 1;
+      if (row < extent.top) extent.top = row;
+      extent.bottom = row + 1;
+    }
+  }
+  return extents;
+}
+
+/** Share of the whole body's box that lies inside the picture. */
+function shareInside({ backdrop }: Canvas, body: Body): number {
+  const { width, height } = backdrop.camera.size;
+  const box: [number, number, number, number] = [Infinity, Infinity, -Infinity, -Infinity];
+  for (const face of body.faces) growByOutline(backdrop.camera, face.points, box);
+  const [x1, y1, x2, y2] = box;
+  const whole = (x2 - x1) * (y2 - y1);
+  const seenWidth = Math.max(0, Math.min(width, x2) - Math.max(0, x1));
+  const seenHeight = Math.max(0, Math.min(height, y2) - Math.max(0, y1));
+  return whole > 0 ? (seenWidth * seenHeight) / whole : 0;
+}
