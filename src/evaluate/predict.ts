@@ -1,0 +1,118 @@
+// Runs a detector over the pictures of a data set, with the low score threshold that evaluation needs.
+import type { SuppressionPolicy } from '#core';
+import { ConfigError, nearest } from '#core';
+import type { LabelledPicture } from '#data/datasets';
+import { type Detector, detectPicture, type ModelOptions, openDetector } from '#runtime';
+import type { Predictions } from './report.ts';
+import type { PicturePrediction } from './tables.ts';
+
+export interface PredictOptions extends Pick<ModelOptions, 'provider' | 'threads' | 'imageSize'> {
+  /** Scores below are not reported. Default .001: AP needs the tail. */
+  readonly conf?: number;
+  /** IoU above which a box suppresses another. Default .7. */
+  readonly iou?: number;
+  /** Most detections per picture. Default 300. */
+  readonly maxDet?: number;
+  /** Boxes of different classes suppress each other: for counting several classes as one. Default false. */
+  readonly agnostic?: boolean;
+  /** Names of the classes to report. Default: all. */
+  readonly classes?: readonly string[];
+  /** Default `auto`: as `stream` runs the model. */
+  readonly suppression?: SuppressionPolicy | 'auto';
+  /** Inferences side by side. Default 2. */
+  readonly sessions?: number;
+  readonly signal?: AbortSignal;
+  readonly onPicture?: (done: number, total: number) => void;
+}
+
+/** What `predictDataset` runs with unless told otherwise. */
+export const PREDICT_DEFAULTS = { conf: 0.001, iou: 0.7, maxDet: 300, sessions: 2 } as const;
+
+/**
+ * @param model path of an ONNX file
+ * @param pictures in any number; only `path` is read
+ * @returns one prediction per picture, in order
+ * @throws ModelError where the file is no detector known here, DataError where a picture cannot be read, ConfigError
+ * where `classes` names a class that the model lacks, the signal's reason
+ */
+export async function predictDataset(
+  model: string,
+  pictures: readonly Pick<LabelledPicture, 'path'>[],
+  options: PredictOptions = {},
+): Promise<Predictions> {
+  const { conf, iou, maxDet, sessions } = { ...PREDICT_DEFAULTS, ...options };
+  const { agnostic = false, suppression = 'auto', classes } = options;
+  const detector = await openDetector(
+    model,
+    {
+      ...modelOptions(options),
+      sessions,
+      iou,
+      maxDet,
+      agnostic,
+      suppression,
+      threshold: { kind: 'fixed', base: conf },
+    },
+    ({ classNames }) => (classes === undefined ? {} : { classes: idsOf(classes, classNames, model) }),
+  );
+  try {
+    const predictions: PicturePrediction[] = [];
+    for await (const prediction of predictPictures(detector, pictures, options.signal)) {
+      predictions.push(prediction);
+      options.onPicture?.(predictions.length, pictures.length);
+    }
+    return { classNames: detector.classNames, pictures: predictions };
+  } finally {
+    await detector.close();
+  }
+}
+
+/** Reads ahead by one picture, so that decoding and inference overlap. */
+export async function* predictPictures(
+  detector: Detector,
+  pictures: readonly Pick<LabelledPicture, 'path'>[],
+  signal?: AbortSignal,
+): AsyncGenerator<PicturePrediction, void, void> {
+  const underWay: Promise<PicturePrediction>[] = [];
+  let next = 0;
+  try {
+    while (next < pictures.length || underWay.length > 0) {
+      signal?.throwIfAborted();
+      for (; next < pictures.length && underWay.length <= detector.sessions; next++) {
+        const started = predictOne(detector, pictures[next]?.path ?? '');
+        // An error is thrown when its turn comes; until then it is not unhandled.
+        started.catch(() => undefined);
+        underWay.push(started);
+      }
+      const first = underWay.shift();
+      if (first !== undefined) yield await first;
+    }
+  } finally {
+    await Promise.allSettled(underWay);
+  }
+}
+
+async function predictOne(detector: Detector, path: string): Promise<PicturePrediction> {
+  const { detections, size } = await detectPicture(detector, path);
+  return { detections, size };
+}
+
+function modelOptions({ provider, threads, imageSize }: PredictOptions): ModelOptions {
+  return {
+    ...(provider === undefined ? {} : { provider }),
+    ...(threads === undefined ? {} : { threads }),
+    ...(imageSize === undefined ? {} : { imageSize }),
+  };
+}
+
+function idsOf(names: readonly string[], known: readonly string[], model: string): number[] {
+  return names.map((name) => {
+    const id = known.indexOf(name);
+    if (id >= 0) return id;
+    const near = nearest(name, known);
+    throw new ConfigError(`${model} has no class "${name}"`, {
+      hint:
+        near === undefined ? `it has ${known.length} classes; inspect lists them` : `did you mean "${near}"?`,
+    });
+  });
+}
