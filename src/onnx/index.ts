@@ -34,6 +34,8 @@ export type {
 } from './head-finder/types.ts';
 export type { AssembleOptions } from './heads/assemble.ts';
 export { assembleDetector } from './heads/assemble.ts';
+export type { DetectorOptions, DetectorSize } from './heads/detector.ts';
+export { buildDetector } from './heads/detector.ts';
 export type { ReheadOptions } from './heads/rehead.ts';
 export { reheadHost } from './heads/rehead.ts';
 export { TRAINABLE_OPS } from './heads/trainable-ops.ts';

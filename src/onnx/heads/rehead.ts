@@ -1,17 +1,15 @@
 // Puts our head on a detector that was trained before: cuts it at the freeze boundary, keeps its box layer, and builds
 // what is trained.
 import type { PreprocessContract, Size } from '#core';
-import { ConfigError, ModelError } from '#core';
+import { ModelError } from '#core';
 import { ownFormat } from '../head-finder/own-format.ts';
 import { readMetadata } from '../metadata.ts';
 import type { ModelProto } from '../proto/onnx_pb.ts';
 import { pictureInput, withStaticInput } from '../shapes.ts';
-import { buildHead } from './build-head.ts';
-import { cutAt } from './freeze.ts';
-import type { HostHead, HostLevel } from './host-head.ts';
+import type { HostHead } from './host-head.ts';
 import { findHostHead } from './host-head.ts';
 import { openOwnHead } from './own-head.ts';
-import { makeTrainablePart } from './trainable-part.ts';
+import { putHead } from './put-head.ts';
 import type { FreezeLevel, HeadedModel, HeadSpec } from './types.ts';
 import { upgradeOpset } from './upgrade-opset.ts';
 
@@ -49,29 +47,14 @@ export function reheadHost(host: ModelProto, options: ReheadOptions): HeadedMode
   const metadata = readMetadata(host);
   const own = ownFormat(metadata)?.head;
   const head = own ? openOwnHead(model, picture, own, input) : findHostHead(model, picture, input);
-  const spec = specOf(options, head, input);
-  const freeze = options.freeze ?? 'towers';
-  const cut = cutAt(model, { name: picture, ...input }, head, freeze);
-  const pieces = head.levels.map((level, index) =>
-    buildHead(siteOf(level, head), index, {
-      ...spec,
-      classCount: spec.classNames.length,
-      seed: options.seed ?? 0,
-      ...(head.learnt ? { initial: head.learnt.values } : {}),
-    }),
-  );
   const opset = opsetOf(model);
-  return {
-    spec: { ...spec, levels: pieces.map(({ level }) => level) },
-    freeze,
-    ...(cut.frozen ? { frozen: cut.frozen } : {}),
-    pictureInput: picture,
-    cuts: { ...head.cuts, levels: head.levels.map(({ classTower, boxTower }) => ({ classTower, boxTower })) },
-    opset,
-    trainable: makeTrainablePart(cut, pieces, spec, opset),
+  return putHead({
+    detector: { model, picture, head, opset },
+    spec: specOf(options, head, input),
+    freeze: options.freeze ?? 'towers',
+    seed: options.seed ?? 0,
     ...(options.host ? { host: provenance(options.host, head.family, metadata.license) } : {}),
-    notes: notesOf(spec, head),
-  };
+  });
 }
 
 function provenance(host: { name: string; sha256: string }, family: string, license: string | undefined) {
@@ -105,54 +88,18 @@ function opsetOf({ opsetImport }: ModelProto): number {
   return Number(opsetImport.find(({ domain }) => domain === '' || domain === 'ai.onnx')?.version ?? 0n);
 }
 
-function specOf(options: ReheadOptions, { learnt, boxCode, locations }: HostHead, input: Size): HeadSpec {
+function specOf(options: ReheadOptions, { learnt, boxCode, locations }: HostHead, input: Size) {
   const { classNames, preprocess } = options;
   const defaults = learnt ?? DEFAULTS;
-  const spec = {
+  return {
     input,
     classNames,
     preprocess,
     boxCode,
     locations,
-    levels: [],
     bins: options.bins ?? defaults.bins,
     adapter: options.adapter ?? defaults.adapter,
     dropout: options.dropout ?? defaults.dropout,
     classLaw: options.classLaw ?? defaults.classLaw,
   };
-  checkChoices(spec);
-  return spec;
-}
-
-/** @throws ConfigError naming key, value and range */
-export function checkChoices({ classNames, bins, adapter, dropout }: Omit<HeadSpec, 'levels'>): void {
-  const refuse = (key: string, value: number, expected: string) => {
-    throw new ConfigError(`${key}=${value} is not possible`, { hint: `expected ${expected}` });
-  };
-  if (classNames.length === 0) refuse('classes', 0, 'one class at least');
-  if (!Number.isInteger(bins) || bins < 2) refuse('bins', bins, 'a whole number of 2 or more');
-  if (!Number.isInteger(adapter) || adapter < 0)
-    refuse('adapter', adapter, '0 (linear) or a whole number of channels');
-  if (!(dropout >= 0 && dropout < 1)) refuse('dropout', dropout, 'a probability from 0 to below 1');
-}
-
-function siteOf(level: HostLevel, { shapes }: HostHead) {
-  const channelsOf = (name: string) => shapes.get(name)?.[1] ?? 0;
-  return {
-    ...level,
-    classChannels: channelsOf(level.classTower),
-    boxChannels: channelsOf(level.boxTower),
-  };
-}
-
-function notesOf({ classNames }: HeadSpec, { family, boxCode }: HostHead): string[] {
-  const [only] = classNames;
-  return [
-    ...(classNames.length === 1
-      ? [`one class (${only}): no class layer, the score is the quality alone`]
-      : []),
-    ...(boxCode.kind === 'dfl'
-      ? []
-      : [`the host (${family}) has no distribution over box sides: no variance of the boxes`]),
-  ];
 }
