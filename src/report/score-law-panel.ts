@@ -1,0 +1,163 @@
+// Hard samples on one sheet: what the detector saw, beside the law of the score it gave.
+import type { TopLevelSpec } from 'vega-lite';
+import type { LawShape, Size } from '#core';
+import { DataError, scoreMean, scoreVariance } from '#core';
+import { encodePicture } from '#data/images';
+import { type Chart, renderSpec, withPng } from './render-chart.ts';
+import { COLOURS, FONT, FONT_SIZE } from './style.ts';
+
+export interface ScoreLawSample {
+  /** rgb24 [height, width, 3]. */
+  readonly crop: { readonly rgb: Uint8Array; readonly size: Size };
+  /** One line, such as class and picture. */
+  readonly caption: string;
+  /** [bins] over scores i / (bins − 1), summing to 1. */
+  readonly probabilities: Float32Array;
+  /** What the score should have been, in [0, 1]. */
+  readonly target?: number;
+  readonly shape: LawShape;
+}
+
+const CELL = { width: 384, height: 170 };
+const CROP = 112;
+const CHART = { width: 196, height: 86 };
+const MARGIN = 14;
+const HEADER = 52;
+/** Characters that fit beside the shape. */
+const CAPTION_LENGTH = 48;
+
+/**
+ * Contact sheet: for every sample its crop, its law as bars, the expectation E as a line with one standard deviation
+ * to both sides, and the target where there is one.
+ * @throws DataError without samples
+ */
+export async function scoreLawPanel(
+  samples: readonly ScoreLawSample[],
+  { title = 'Score laws of hard samples', columns = 3 } = {},
+): Promise<Chart> {
+  if (samples.length === 0) {
+    throw new DataError('a sheet of score laws needs at least one sample', {
+      hint: 'give samples, or leave the sheet out',
+    });
+  }
+  const cells = await Promise.all(samples.map(cell));
+  const across = Math.min(columns, samples.length);
+  const width = across * CELL.width + 2 * MARGIN;
+  const height = Math.ceil(samples.length / across) * CELL.height + HEADER + MARGIN;
+  const placed = cells.map((content, place) => {
+    const x = MARGIN + (place % across) * CELL.width;
+    const y = HEADER + Math.floor(place / across) * CELL.height;
+    return `<g transform="translate(${x},${y})">${content}</g>`;
+  });
+  const legend =
+    'bars: probability of each score; line: expectation E; band: E ± one standard deviation; dashes: target';
+  return withPng(
+    [
+      `<svg xmlns="http://www.w3.org/2000/svg" xmlns:xlink="http://www.w3.org/1999/xlink" width="${width}" height="${height}" viewBox="0 0 ${width} ${height}" font-family="${FONT}">`,
+      `<rect width="${width}" height="${height}" fill="white"/>`,
+      text(title, { x: MARGIN, y: 24, size: FONT_SIZE.heading, weight: 'bold' }),
+      text(legend, { x: MARGIN, y: 40, size: FONT_SIZE.label, colour: COLOURS.quiet }),
+      ...placed,
+      '</svg>',
+    ].join('\n'),
+  );
+}
+
+async function cell(sample: ScoreLawSample): Promise<string> {
+  const { crop, caption, shape, probabilities } = sample;
+  const bytes = await encodePicture(crop.rgb, crop.size, 'png');
+  const source = `data:image/png;base64,${Buffer.from(bytes).toString('base64')}`;
+  const chart = await renderSpec(lawSpec(sample));
+  const law = { probabilities };
+  const std = Math.sqrt(scoreVariance(law));
+  const numbers = `E ${scoreMean(law).toFixed(2)}   std ${std.toFixed(2)}`;
+  const target = sample.target === undefined ? '' : `   target ${sample.target.toFixed(2)}`;
+  return [
+    text(shape, { x: 0, y: 14, size: FONT_SIZE.title, weight: 'bold', colour: COLOURS.dark }),
+    text(shortened(caption), { x: 62, y: 14, size: FONT_SIZE.title }),
+    `<rect x="0" y="24" width="${CROP}" height="${CROP}" fill="${COLOURS.grid}"/>`,
+    `<image x="0" y="24" width="${CROP}" height="${CROP}" preserveAspectRatio="xMidYMid meet" xlink:href="${source}"/>`,
+    text(`${numbers}${target}`, { x: CROP + 14, y: 30, size: FONT_SIZE.label }),
+    `<g transform="translate(${CROP + 6},32)">${chart}</g>`,
+  ].join('\n');
+}
+
+function shortened(caption: string): string {
+  return caption.length <= CAPTION_LENGTH ? caption : `${caption.slice(0, CAPTION_LENGTH - 1)}…`;
+}
+
+function lawSpec({ probabilities, target }: ScoreLawSample): TopLevelSpec {
+  const law = { probabilities };
+  const last = probabilities.length - 1;
+  const mean = scoreMean(law);
+  const std = Math.sqrt(scoreVariance(law));
+  const values = Array.from(probabilities, (probability, bin) => ({ score: bin / last, probability }));
+  const half = 0.4 / last;
+  const at = (value: string) => ({ field: value, type: 'quantitative' });
+  const axis = { values: [0, 0.5, 1], format: '.1f' };
+  const x = { ...at('from'), title: 'score', axis, scale: { domain: [-0.06, 1.06], nice: false } };
+  const band = { from: Math.max(0, mean - std), to: Math.min(1, mean + std) };
+  const layer = [
+    {
+      data: { values: [band] },
+      mark: { type: 'rect', color: COLOURS.light, opacity: 0.4 },
+      encoding: { x, x2: { field: 'to' } },
+    },
+    {
+      data: {
+        values: values.map(({ score, probability }) => ({
+          from: score - half,
+          to: score + half,
+          probability,
+        })),
+      },
+      mark: { type: 'rect', color: COLOURS.main },
+      encoding: {
+        x,
+        x2: { field: 'to' },
+        y: {
+          ...at('probability'),
+          title: 'probability',
+          axis: { tickCount: 3, minExtent: 30, maxExtent: 30 },
+        },
+        y2: { datum: 0 },
+      },
+    },
+    {
+      data: { values: [{ from: mean }] },
+      mark: { type: 'rule', color: COLOURS.dark, strokeWidth: 2 },
+      encoding: { x },
+    },
+    ...(target === undefined
+      ? []
+      : [
+          {
+            data: { values: [{ from: target }] },
+            mark: { type: 'rule', color: COLOURS.text, strokeDash: [3, 3], strokeWidth: 1.5 },
+            encoding: { x },
+          },
+        ]),
+  ];
+  return { ...CHART, padding: 4, layer } as unknown as TopLevelSpec;
+}
+
+interface TextStyle {
+  readonly x: number;
+  readonly y: number;
+  readonly size: number;
+  readonly weight?: 'bold';
+  readonly colour?: string;
+}
+
+function text(content: string, { x, y, size, weight, colour = COLOURS.text }: TextStyle): string {
+  const bold = weight ? ` font-weight="${weight}"` : '';
+  return `<text x="${x}" y="${y}" font-size="${size}" fill="${colour}"${bold} xml:space="preserve">${escaped(content)}</text>`;
+}
+
+const ESCAPES: Readonly<Record<string, string>> = { '&': '&amp;', '<': '&lt;', '>': '&gt;', '"': '&quot;' };
+
+function escaped(content: string): string {
+  // Control characters are no part of XML, not even as references.
+  // biome-ignore lint/suspicious/noControlCharactersInRegex: they are what is taken out
+  return content.replace(/[\u0000-\u001f]/g, ' ').replace(/[&<>"]/g, (sign) => ESCAPES[sign] ?? sign);
+}
