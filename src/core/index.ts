@@ -73,6 +73,8 @@ export type {
 export { HEAD_KINDS } from './head-layout.ts';
 export type { FitPolicy, Letterbox } from './letterbox.ts';
 export { createLetterbox, DEFAULT_FIT, toFrame, toInput, varianceToFrame } from './letterbox.ts';
+export type { LawShape } from './law-shape.ts';
+export { classifyLaw } from './law-shape.ts';
 export type { LightLadder, LightMeasurement, LightPolicy, LightState } from './light.ts';
 export { firstLight, nextLight, thresholdInLight } from './light.ts';
 export type { DetectionTable, TruthTable } from './match-groups.ts';
