@@ -29,7 +29,8 @@ export interface ReaderSpec {
 export function createPredictionReader(grid: AnchorGrid, spec: ReaderSpec): PredictionReader {
   const { bins, classCount, classLaw, boxCode } = spec;
   const codec = createBoxCodec(boxCode);
-  const moments = createRunMoments();
+  const qualityMoments = createRunMoments(bins);
+  const sideMoments = createRunMoments(boxCode.kind === 'dfl' ? boxCode.bins : 0);
   const boxes = new Float64Array(4 * grid.count);
   const quality = new Float64Array(grid.count);
   const probabilities = new Float64Array(classCount > 1 ? classCount * grid.count : 0);
@@ -60,14 +61,14 @@ export function createPredictionReader(grid: AnchorGrid, spec: ReaderSpec): Pred
     planes.plane = cells;
     planes.logits = raw.quality;
     planes.offset = map * bins * cells;
-    moments.meansInto(means, planes, bins, anchors, from, to, base);
+    qualityMoments.meansInto(means, planes, anchors, from, to, base);
     for (let index = from; index < to; index++) quality[anchors[index]!] = means[index - from]! / (bins - 1);
     if (raw.classes) readClasses(raw.classes, map * classCount * cells - base, cells, anchors, from, to);
     if (boxCode.kind === 'dfl') {
       planes.logits = raw.box;
       for (let side = 0; side < 4; side++) {
         planes.offset = (map * codec.channels + side * boxCode.bins) * cells;
-        moments.meansInto(means, planes, boxCode.bins, anchors, from, to, base);
+        sideMoments.meansInto(means, planes, anchors, from, to, base);
         for (let index = from; index < to; index++) {
           const anchor = anchors[index]!;
           const cell = anchor - base;

@@ -37,7 +37,7 @@ function dflTerm(
   { gamma, negativeGamma }: Extract<QualityLossConfig, { kind: 'dfl' }>,
   negative: number,
 ): QualityTerm {
-  const background = createBackgroundLoss();
+  const background = createBackgroundLoss(bins);
   const twoHot = createTwoHotLoss(bins);
   const placeOf = createPlaceFinder(grid);
   const positiveFactors = emptyFactors();
@@ -47,14 +47,12 @@ function dflTerm(
     logits: empty,
     offset: 0,
     plane: 0,
-    bins,
     cells: 0,
     states: new Uint8Array(0),
     stateOffset: 0,
     gradient: empty,
     scale: 0,
-    leftBin: Math.floor(scorePosition(negative, bins)),
-    rightShare: scorePosition(negative, bins) % 1,
+    position: scorePosition(negative, bins),
     gamma: negativeGamma,
     frozen: negativeGamma > 0 ? backgroundFactors : undefined,
   };
