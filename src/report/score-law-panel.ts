@@ -86,59 +86,61 @@ function shortened(caption: string): string {
   return caption.length <= CAPTION_LENGTH ? caption : `${caption.slice(0, CAPTION_LENGTH - 1)}…`;
 }
 
+/** Position along the score axis, by the field `from`. */
+const SCORE_AXIS = {
+  field: 'from',
+  type: 'quantitative',
+  title: 'score',
+  axis: { values: [0, 0.5, 1], format: '.1f' },
+  scale: { domain: [-0.06, 1.06], nice: false },
+};
+
 function lawSpec({ probabilities, target }: ScoreLawSample): TopLevelSpec {
   const law = { probabilities };
-  const last = probabilities.length - 1;
   const mean = scoreMean(law);
   const std = Math.sqrt(scoreVariance(law));
-  const values = Array.from(probabilities, (probability, bin) => ({ score: bin / last, probability }));
-  const half = 0.4 / last;
-  const at = (value: string) => ({ field: value, type: 'quantitative' });
-  const axis = { values: [0, 0.5, 1], format: '.1f' };
-  const x = { ...at('from'), title: 'score', axis, scale: { domain: [-0.06, 1.06], nice: false } };
   const band = { from: Math.max(0, mean - std), to: Math.min(1, mean + std) };
   const layer = [
     {
       data: { values: [band] },
       mark: { type: 'rect', color: COLOURS.light, opacity: 0.4 },
-      encoding: { x, x2: { field: 'to' } },
+      encoding: { x: SCORE_AXIS, x2: { field: 'to' } },
     },
-    {
-      data: {
-        values: values.map(({ score, probability }) => ({
-          from: score - half,
-          to: score + half,
-          probability,
-        })),
-      },
-      mark: { type: 'rect', color: COLOURS.main },
-      encoding: {
-        x,
-        x2: { field: 'to' },
-        y: {
-          ...at('probability'),
-          title: 'probability',
-          axis: { tickCount: 3, minExtent: 30, maxExtent: 30 },
-        },
-        y2: { datum: 0 },
-      },
-    },
-    {
-      data: { values: [{ from: mean }] },
-      mark: { type: 'rule', color: COLOURS.dark, strokeWidth: 2 },
-      encoding: { x },
-    },
+    bars(probabilities),
+    ruleAt(mean, { color: COLOURS.dark, strokeWidth: 2 }),
     ...(target === undefined
       ? []
-      : [
-          {
-            data: { values: [{ from: target }] },
-            mark: { type: 'rule', color: COLOURS.text, strokeDash: [3, 3], strokeWidth: 1.5 },
-            encoding: { x },
-          },
-        ]),
+      : [ruleAt(target, { color: COLOURS.text, strokeDash: [3, 3], strokeWidth: 1.5 })]),
   ];
   return { ...CHART, padding: 4, layer } as unknown as TopLevelSpec;
+}
+
+function bars(probabilities: Float32Array): object {
+  const last = probabilities.length - 1;
+  const values = Array.from(probabilities, (probability, bin) => ({
+    from: (bin - 0.4) / last,
+    to: (bin + 0.4) / last,
+    probability,
+  }));
+  const axis = { tickCount: 3, minExtent: 30, maxExtent: 30 };
+  return {
+    data: { values },
+    mark: { type: 'rect', color: COLOURS.main },
+    encoding: {
+      x: SCORE_AXIS,
+      x2: { field: 'to' },
+      y: { field: 'probability', type: 'quantitative', title: 'probability', axis },
+      y2: { datum: 0 },
+    },
+  };
+}
+
+function ruleAt(score: number, style: object): object {
+  return {
+    data: { values: [{ from: score }] },
+    mark: { type: 'rule', ...style },
+    encoding: { x: SCORE_AXIS },
+  };
 }
 
 interface TextStyle {
