@@ -59,11 +59,12 @@ export function placeBox(
   const over = Math.max(-box.x1, -box.y1, box.x2 - 1, box.y2 - 1);
   if (over <= 0) return box;
   const clipped = clip(box);
-  const gone = !(clipped.x2 > clipped.x1 && clipped.y2 > clipped.y1);
+  const gone = !(clipped.x2 - clipped.x1 > ROUNDING && clipped.y2 - clipped.y1 > ROUNDING);
   if (over <= ROUNDING && !gone) return clipped;
+  const isHair = over <= Math.max(CLIPPED_QUIETLY, tolerance) + ROUNDING;
   const beyond = `reaches ${short(over)} of the picture over its edge`;
   const centreInside = isInside((box.x1 + box.x2) / 2) && isInside((box.y1 + box.y2) / 2);
-  if (gone || (over > Math.max(CLIPPED_QUIETLY, tolerance) && !centreInside)) {
+  if (gone || (!isHair && !centreInside)) {
     report(
       'error',
       'outside-picture',
@@ -72,15 +73,11 @@ export function placeBox(
     );
     return undefined;
   }
-  if (over <= Math.max(CLIPPED_QUIETLY, tolerance))
-    report('notice', 'clipped', beyond, 'clipped to the picture');
-  else
-    report(
-      'warning',
-      'outside-picture',
-      beyond,
-      `clipped to the picture; ${origin.outsideHint ?? 'check the box'}`,
-    );
+  const hint = isHair
+    ? 'clipped to the picture'
+    : `clipped to the picture; ${origin.outsideHint ?? 'check the box'}`;
+  if (isHair) report('notice', 'clipped', beyond, hint);
+  else report('warning', 'outside-picture', beyond, hint);
   return clipped;
 }
 
