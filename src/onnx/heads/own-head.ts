@@ -10,12 +10,15 @@ import type { HostHead } from './host-head.ts';
 import { mapShapes } from './map-shapes.ts';
 import { layerValues } from './predictions.ts';
 
-/** @throws ModelError where the graph lacks what its metadata names */
+/**
+ * @param classNames wanted from now on; with other names than before the class layers start anew
+ * @throws ModelError where the graph lacks what its metadata names, or another input size is asked for
+ */
 export function openOwnHead(
   model: ModelProto,
   picture: string,
   { spec, cuts }: OwnHead,
-  input: Size,
+  { input, classNames }: { readonly input: Size; readonly classNames: readonly string[] },
 ): HostHead {
   if (input.width !== spec.input.width || input.height !== spec.input.height) {
     throw new ModelError(
@@ -43,16 +46,21 @@ export function openOwnHead(
       adapter: spec.adapter,
       dropout: spec.dropout,
       classLaw: spec.classLaw,
-      values: headValues(view),
+      values: headValues(view, sameNames(spec.classNames, classNames)),
     },
   };
 }
 
-function headValues(view: GraphView): ReadonlyMap<string, Float32Array> {
+function sameNames(before: readonly string[], now: readonly string[]): boolean {
+  return before.length === now.length && before.every((name, id) => name === now[id]);
+}
+
+function headValues(view: GraphView, withClasses: boolean): ReadonlyMap<string, Float32Array> {
   const values = new Map<string, Float32Array>();
   for (const constant of view.graph.initializer) {
-    if (!/^head\.\d+\..*\.(weight|bias)$/.test(constant.name) || constant.dataType !== ElementType.FLOAT)
-      continue;
+    const layer = /^head\.\d+\.(\w+)\.(?:weight|bias)$/.exec(constant.name)?.[1];
+    if (layer === undefined || constant.dataType !== ElementType.FLOAT) continue;
+    if (layer === 'classes' && !withClasses) continue;
     values.set(constant.name, Float32Array.from(tensorValues(constant) as Float32Array));
   }
   return values;

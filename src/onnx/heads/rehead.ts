@@ -46,7 +46,9 @@ export function reheadHost(host: ModelProto, options: ReheadOptions): HeadedMode
   const { model, picture, input } = prepareHost(host, options.imageSize);
   const metadata = readMetadata(host);
   const own = ownFormat(metadata)?.head;
-  const head = own ? openOwnHead(model, picture, own, input) : findHostHead(model, picture, input);
+  const head = own
+    ? openOwnHead(model, picture, own, { input, classNames: options.classNames })
+    : findHostHead(model, picture, input);
   const opset = opsetOf(model);
   return putHead({
     detector: { model, picture, head, opset },
