@@ -7,8 +7,8 @@ import { viewGraph } from '../graph.ts';
 import type { ModelProto } from '../proto/onnx_pb.ts';
 import { ElementType } from '../tensor.ts';
 import { findCuts } from './cuts.ts';
+import { featureShapes } from './feature-shapes.ts';
 import type { HostLevel } from './host-head.ts';
-import { mapShapes } from './map-shapes.ts';
 import type { FeatureTensor } from './network-builder.ts';
 import { NetworkBuilder } from './network-builder.ts';
 import { putHead } from './put-head.ts';
@@ -83,7 +83,11 @@ export function buildDetector(options: DetectorOptions): HeadedModel {
         boxCode: { kind: 'dfl', bins: boxBins },
         locations: 1,
         levels,
-        shapes: mapShapes(model, new Map([[PICTURE, [1, 3, input.height, input.width]]])),
+        shapes: featureShapes(
+          model,
+          { name: PICTURE, ...input },
+          towers.flatMap(({ classTower, boxTower }) => [classTower.name, boxTower.name]),
+        ),
         cuts: findCuts(viewGraph(model), levels),
       },
     },

@@ -9,10 +9,10 @@ import type { ModelProto } from '../proto/onnx_pb.ts';
 import { tensorNumbers } from '../tensor.ts';
 import type { CutTable } from './cuts.ts';
 import { findCuts } from './cuts.ts';
+import { featureShapes } from './feature-shapes.ts';
 import { findAnchors } from './host-anchors.ts';
-import { mapShapes } from './map-shapes.ts';
 import type { LayerValues, Prediction, PredictionLevel } from './predictions.ts';
-import { layerRows, layerValues, predictionLevels, usesOf } from './predictions.ts';
+import { lastConvolutions, layerRows, layerValues, predictionLevels, usesOf } from './predictions.ts';
 import type { BoxCode, HeadSpec } from './types.ts';
 
 export interface HostLevel extends Level {
@@ -62,8 +62,13 @@ export function findHostHead(host: ModelProto, picture: string, input: Size): Ho
   refuseOtherTasks(host);
   const view = viewGraph(host);
   refuseQuantised(view);
-  const shapes = mapShapes(host, new Map([[picture, [1, 3, input.height, input.width]]]));
-  const levels = predictionLevels(view, shapes, input);
+  const convolutions = lastConvolutions(view);
+  const shapes = featureShapes(
+    host,
+    { name: picture, ...input },
+    convolutions.flatMap(({ output }) => output),
+  );
+  const levels = predictionLevels(convolutions, shapes, input);
   const taps = planTaps(host);
   const readings = levels.map((level) => readLevel(view, level, taps.boxDistribution?.bins));
   const [first] = readings;

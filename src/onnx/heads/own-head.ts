@@ -6,8 +6,8 @@ import { viewGraph } from '../graph.ts';
 import type { OwnHead } from '../head-finder/own-format.ts';
 import type { ModelProto } from '../proto/onnx_pb.ts';
 import { ElementType, tensorValues } from '../tensor.ts';
+import { featureShapes } from './feature-shapes.ts';
 import type { HostHead } from './host-head.ts';
-import { mapShapes } from './map-shapes.ts';
 import { layerValues } from './predictions.ts';
 
 /**
@@ -39,7 +39,11 @@ export function openOwnHead(
     boxCode: spec.boxCode,
     locations: spec.locations,
     levels,
-    shapes: mapShapes(model, new Map([[picture, [1, 3, input.height, input.width]]])),
+    shapes: featureShapes(
+      model,
+      { name: picture, ...input },
+      spec.levels.flatMap(({ box }) => box).concat(cuts.towers),
+    ),
     cuts,
     learnt: {
       bins: spec.bins,

@@ -23,17 +23,18 @@ export interface PredictionLevel extends Level {
 }
 
 /**
+ * @param convolutions of `lastConvolutions`
  * @param shapes static shapes of the feature maps
  * @returns levels, the finest first
- * @throws ModelError where the graph is not float32, or the size of a last map is not known
+ * @throws ModelError where a last map is no picture-like map
  */
 export function predictionLevels(
-  view: GraphView,
+  convolutions: readonly NodeProto[],
   shapes: ReadonlyMap<string, readonly number[]>,
   input: Size,
 ): readonly PredictionLevel[] {
   const levels = new Map<number, Prediction[]>();
-  for (const node of lastConvolutions(view)) {
+  for (const node of convolutions) {
     const output = node.output[0] ?? '';
     const shape = shapes.get(output);
     if (shape?.length !== 4) throw sizeUnknown(node);
@@ -56,7 +57,7 @@ function sizeUnknown(node: NodeProto): ModelError {
 }
 
 /** Walks back from the outputs to the first convolutions; the expectation of a box distribution is none of them. */
-function lastConvolutions(view: GraphView): readonly NodeProto[] {
+export function lastConvolutions(view: GraphView): readonly NodeProto[] {
   const found: NodeProto[] = [];
   const seen = new Set<string>();
   const visit = (name: string): void => {
