@@ -1,8 +1,14 @@
 // Central differences with one step of Richardson, in float64.
 
-/** d f / d x_i for every i; `x` is changed and put back. */
-export function differences(f: () => number, x: Float64Array, step = 1e-3): number[] {
-  return Array.from(x, (value, index) => {
+/** d f / d x_i for every i, or for those named; `x` is changed and put back. */
+export function differences(
+  f: () => number,
+  x: Float64Array,
+  step = 1e-3,
+  indices: readonly number[] = [...x.keys()],
+): number[] {
+  return indices.map((index) => {
+    const value = x[index]!;
     const slope = (h: number): number => {
       x[index] = value + h;
       const above = f();
