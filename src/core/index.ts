@@ -71,16 +71,18 @@ export type {
   YunetLayout,
 } from './head-layout.ts';
 export { HEAD_KINDS } from './head-layout.ts';
-export type { FitPolicy, Letterbox } from './letterbox.ts';
-export { createLetterbox, DEFAULT_FIT, toFrame, toInput, varianceToFrame } from './letterbox.ts';
 export type { LawShape } from './law-shape.ts';
 export { classifyLaw } from './law-shape.ts';
+export type { FitPolicy, Letterbox } from './letterbox.ts';
+export { createLetterbox, DEFAULT_FIT, toFrame, toInput, varianceToFrame } from './letterbox.ts';
 export type { LightLadder, LightMeasurement, LightPolicy, LightState } from './light.ts';
 export { firstLight, nextLight, thresholdInLight } from './light.ts';
 export type { DetectionTable, TruthTable } from './match-groups.ts';
 export { TRUTH_KIND } from './match-groups.ts';
 export type { Matches } from './matching.ts';
 export { matchDetections } from './matching.ts';
+export type { EntropySplit, VarianceSplit } from './mc-dropout.ts';
+export { splitEntropy, splitVariance } from './mc-dropout.ts';
 export type { Bimodality, MeanVariance, SplitFit } from './mixture.ts';
 export {
   bimodality,
