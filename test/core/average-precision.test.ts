@@ -195,6 +195,17 @@ describe('what beside the twelve numbers is told', () => {
     expect(curves!.recall[900]).toBe(0);
   });
 
+  it('counts an IoU of .8999999999999999 at the threshold that COCO calls .9', () => {
+    const set = {
+      images: [1],
+      categories: [1],
+      annotations: [object(1, [0, 0, 1, 0.3])],
+      detections: [detection(1, [0, 0, 0.9, 0.3], 0.9)],
+    };
+    // Nine of the ten thresholds.
+    expect(evaluate(set).ap).toBeCloseTo(0.9, 9);
+  });
+
   it('leaves classes out of the mean that are not asked for', () => {
     const { truth, detections } = cocoTables(base);
     const all = evaluateDetections(truth, detections, { classCount: 3 });
@@ -279,13 +290,18 @@ describe('matching', () => {
     );
   });
 
-  it('evaluates 500 pictures with 100 detections each in less than a second', () => {
+  it('evaluates 500 pictures with 100 detections each in less than a second of CPU', () => {
     const { truth, detections } = randomTables(3, 500, 15, 100);
-    const started = performance.now();
-    evaluateDetections(truth, detections, { classCount: 2 });
-    const elapsedMs = performance.now() - started;
-    if (process.env['EDGE_DETECT_SHOW_TIMES']) console.log(`${elapsedMs.toFixed(0)} ms`);
-    expect(elapsedMs).toBeLessThan(1000);
+    // CPU time and the better of two: other processes must not decide.
+    const cpuMs = Math.min(
+      ...[1, 2].map(() => {
+        const before = process.cpuUsage();
+        evaluateDetections(truth, detections, { classCount: 2 });
+        const { user, system } = process.cpuUsage(before);
+        return (user + system) / 1000;
+      }),
+    );
+    expect(cpuMs).toBeLessThan(1000);
   });
 });
 
