@@ -32,6 +32,28 @@ export const OPTIONS: readonly OptionSpec[] = [
     commands: [...RUN, 'demo'],
   },
   {
+    key: 'data',
+    aliases: ['dataset'],
+    type: 'string',
+    help: 'data set: a data.yaml (YOLO), a COCO .json, or a folder',
+    commands: ['inspect'],
+  },
+  {
+    key: 'pictures',
+    type: 'string',
+    choices: ['headers', 'decode', 'skip'],
+    defaultText: 'headers',
+    help: 'with data=: check headers and duplicates, decode every picture, or skip them',
+    commands: ['inspect'],
+  },
+  {
+    key: 'faults',
+    type: 'string',
+    defaultText: '5',
+    help: 'with data=: how many faults of each kind are listed; all for every one',
+    commands: ['inspect'],
+  },
+  {
     key: 'imgsz',
     aliases: ['img', 'img_size', 'imgsize'],
     type: 'size',

@@ -1,14 +1,52 @@
-// `edge-detect inspect`: what a model file is, and what it can say about its uncertainty.
-import { type HeadKind, ModelError } from '#core';
+// `edge-detect inspect`: what a model file is and what it can say about its uncertainty, or what a data set holds and
+// what is wrong with it.
+import { ConfigError, DataError, type HeadKind, ModelError } from '#core';
+import { lintDataset, loadDataset } from '#data/datasets';
 import { describeModel, loadModelFile, type ModelDescription, planTaps } from '#onnx';
 import { openModel, readNames } from '#runtime';
 import type { Config } from '../config.ts';
+import { datasetLines, datasetReport, parseFaultLimit } from '../dataset-lines.ts';
 import { inspectLines } from '../inspect-lines.ts';
 import { defined } from '../open.ts';
 import { print, printJson } from '../output.ts';
 
 export async function inspect(config: Config): Promise<void> {
-  const path = config.required('model');
+  const [data, model] = [config.text('data'), config.text('model')];
+  if ((data === undefined) === (model === undefined)) {
+    throw new ConfigError(`inspect takes one of model= or data=${data === undefined ? '' : ', not both'}`, {
+      hint: 'write edge-detect inspect model=yolo.onnx, or edge-detect inspect data=data.yaml',
+    });
+  }
+  if (data !== undefined) await inspectDataset(data, config);
+  else await inspectModel(config.required('model'), config);
+}
+
+async function inspectDataset(path: string, config: Config): Promise<void> {
+  const limit = parseFaultLimit(config.text('faults'));
+  const pictures = config.text('pictures') ?? 'headers';
+  const names = config.text('names');
+  const dataset = await loadDataset(
+    path,
+    defined('classNames', names === undefined ? undefined : await readNames(names)),
+  );
+  const report = await lintDataset(dataset, {
+    openPictures: pictures !== 'skip',
+    decodePictures: pictures === 'decode',
+  });
+  if (config.flag('json')) printJson(datasetReport(dataset, report));
+  else for (const line of datasetLines(dataset, report, limit, config.flag('verbose') ?? false)) print(line);
+  const errors = report.faults.filter(({ severity }) => severity === 'error').length;
+  if (errors > 0) {
+    throw new DataError(
+      `data=${path}: ${errors} ${errors === 1 ? 'error' : 'errors'} that would make training wrong`,
+      {
+        hint: 'correct what is listed as error; warnings and notices do not stop training',
+      },
+    );
+  }
+}
+
+async function inspectModel(path: string, config: Config): Promise<void> {
   const { description, failure } = await describe(path, config);
   if (config.flag('json')) printJson({ file: path, ...description });
   else for (const line of inspectLines(path, description, config.flag('verbose') ?? false)) print(line);

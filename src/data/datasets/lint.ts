@@ -37,8 +37,8 @@ interface Opened {
 
 const PICTURES_AT_ONCE = 8;
 const DECODED_SIDE_PX = 32;
-/** Narrower than this in the picture itself, a box is a slip of the hand rather than an object. */
-const TINY_PX = 2;
+/** Narrower than this in the picture itself, a box is a slip of the hand rather than an object; 2 px but for rounding. */
+const TINY_PX = 1.99;
 
 export async function lintDataset(
   dataset: Dataset,
