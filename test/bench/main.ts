@@ -1,4 +1,4 @@
-// npm run bench [decode|stream|start|soak] [rounds]: measures and prints; ratios within one run, raw rounds shown.
+// npm run bench [decode|stream|start|soak|train] [rounds]: measures and prints; ratios within one run, raw rounds shown.
 import { spawnSync } from 'node:child_process';
 import { existsSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -8,6 +8,7 @@ import { measureDecode, measureInputWriter } from './decode.ts';
 import { measureSoak } from './soak.ts';
 import { measureStart } from './start.ts';
 import { type Clip, machineName, measureStream } from './stream.ts';
+import { measureTrain, TRAIN_SETTINGS } from './train.ts';
 
 const data =
   process.env['EDGE_DETECT_TEST_DATA'] ?? fileURLToPath(new URL('../../../../shared/data', import.meta.url));
@@ -57,4 +58,8 @@ if (wanted('decode')) {
 if (wanted('start'))
   console.log(JSON.stringify(await measureStart(model, join(data, 'video/ozlu_street.mp4'))));
 if (wanted('stream')) await benchStream(Number(rounds));
+if (wanted('train')) {
+  for (const setting of TRAIN_SETTINGS)
+    console.log(JSON.stringify(await measureTrain(setting, Math.min(Number(rounds), 3))));
+}
 if (wanted('soak')) console.log(JSON.stringify(await measureSoak()));

@@ -269,9 +269,11 @@ const operators: Readonly<Record<string, Operator>> = {
     return seen.reduce((a, b) => a + b, 0) / count;
   }),
   BatchNormalization: normalization,
-  Clip: ({ inputs }) => [
-    inputs[0]!.data.map((x) => clamp(x, inputs[1]?.data[0] ?? -Infinity, inputs[2]?.data[0] ?? Infinity)),
-  ],
+  Clip: ({ inputs, node }) => {
+    const low = inputs[1]?.data[0] ?? float(node, 'min', -Infinity);
+    const high = inputs[2]?.data[0] ?? float(node, 'max', Infinity);
+    return [inputs[0]!.data.map((x) => clamp(x, low, high))];
+  },
   Concat: concat,
   Constant: () => [],
   Conv: convolution,
