@@ -230,6 +230,36 @@ describe('batches at the edges', () => {
     expect(touched).toBeLessThanOrEqual(terms.positives);
   });
 
+  it.each([
+    ['a law', 5, CRITERION_DEFAULTS.quality],
+    ['a scalar', 2, { kind: 'bce' } as const],
+  ])('with three locations a cell, %s is background wherever it is not assigned', (_, bins, quality) => {
+    const shape = { boxCode: anchors, locations: 3, bins };
+    const open = testHead(shape);
+    const crowd = testHead({ ...shape, ignore: [[[-9, -9, 99, 99]], [[-9, -9, 99, 99]]] });
+    const criterion = createDetectionCriterion(open.spec, config({ quality }));
+    const all = criterion.evaluate(open.outputs, open.targets).terms;
+    const { terms, gradients } = criterion.evaluate(crowd.outputs, crowd.targets);
+    let background = 0;
+    let assigned = 0;
+    for (const { quality: name, columns, rows } of open.spec.levels) {
+      const { data } = open.outputs.get(name)!;
+      const cells = columns * rows;
+      for (let map = 0; map < 6; map++) {
+        for (let cell = 0; cell < cells; cell++) {
+          const at = map * bins * cells + cell;
+          if (gradients.get(name)!.data[at] !== 0) assigned++;
+          else {
+            const masses = Array.from({ length: bins }, (_unused, bin) => Math.exp(data[at + bin * cells]!));
+            background -= Math.log(masses[0]! / masses.reduce((sum, mass) => sum + mass, 0));
+          }
+        }
+      }
+    }
+    expect(assigned).toBe(terms.positives);
+    expect(all.quality - terms.quality).toBeCloseTo(background / Math.max(all.targetSum, 1), 8);
+  });
+
   it.each(['quality8', 'quality16', 'classes8', 'box8', 'box16'])(
     'NaN in %s makes the total NaN and throws nothing',
     (name) => {
