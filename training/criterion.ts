@@ -1,5 +1,4 @@
 // From raw outputs and ground truth to loss terms and gradients: the interface that the loop sees.
-import type { HeadSpec } from '#onnx';
 import type { Tensors } from './engines/engine.ts';
 
 /** Ground truth of a batch, struct of arrays. */
@@ -52,5 +51,3 @@ export interface Criterion {
    */
   evaluate(outputs: Tensors, targets: Targets, reference?: Tensors): CriterionResult;
 }
-
-export type CriterionFactory<Config> = (spec: HeadSpec, config: Config) => Criterion;
