@@ -1,11 +1,16 @@
 // Files of a data set: each folder is listed once, files are read a few at a time, links are followed but not in circles.
-import { readdir, readFile, realpath, stat } from 'node:fs/promises';
+import { readFile } from 'node:fs';
+import { readdir, realpath, stat } from 'node:fs/promises';
 import { basename, extname, join } from 'node:path';
+import { promisify } from 'node:util';
 import { DataError } from '#core';
 import type { DatasetFault } from './types.ts';
 
 /** Reads that wait on the disk at once; more gains nothing, libuv has four threads. */
 const FILES_AT_ONCE = 32;
+
+/** Takes half the CPU time of the same function of `node:fs/promises`, which counts with a hundred thousand label files. */
+const readWhole = promisify(readFile);
 
 /** Runs `work` over the items, a bounded number at a time; results keep the order of the items. */
 export async function mapBounded<T, R>(
@@ -28,7 +33,7 @@ export async function mapBounded<T, R>(
  */
 export async function readText(path: string): Promise<string> {
   try {
-    return (await readFile(path, 'utf8')).replace(/^\uFEFF/, '');
+    return (await readWhole(path, 'utf8')).replace(/^\uFEFF/, '');
   } catch (cause) {
     throw new DataError(`${path}: cannot be read (${cause instanceof Error ? cause.message : cause})`, {
       hint: 'check the path and its permissions',
