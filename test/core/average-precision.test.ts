@@ -206,6 +206,14 @@ describe('what beside the twelve numbers is told', () => {
     expect(evaluate(set).ap).toBeCloseTo(0.9, 9);
   });
 
+  it('counts a false alarm of exactly 32² px as small and as medium', () => {
+    const annotations = [object(1, [0, 0, 20, 20]), object(1, [100, 0, 40, 40])];
+    const right = annotations.map(({ bbox }) => detection(1, bbox, 0.5));
+    const alarm = detection(1, [300, 300, 32, 32], 0.9);
+    const result = evaluate({ images: [1], categories: [1], annotations, detections: [...right, alarm] });
+    expect(result).toMatchObject({ apSmall: expect.closeTo(0.5, 9), apMedium: expect.closeTo(0.5, 9) });
+  });
+
   it('leaves classes out of the mean that are not asked for', () => {
     const { truth, detections } = cocoTables(base);
     const all = evaluateDetections(truth, detections, { classCount: 3 });
