@@ -72,7 +72,7 @@ export interface CriterionConfig {
 }
 
 /** Labels of the published recipe: 0.95 / 0.05, and 0.8 where an object is met badly. */
-export const SMOOTHED_LABELS: TargetPolicy = {
+export const SMOOTHED_LABELS: Extract<TargetPolicy, { kind: 'hard' }> = {
   kind: 'hard',
   positive: 0.95,
   negative: 0.05,
