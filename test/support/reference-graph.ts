@@ -130,7 +130,7 @@ const convolution: Operator = (call) => {
   const groups = attributeInt(call.node, 'group') ?? 1;
   const [, depth, rows, columns] = w!.shape as [number, number, number, number];
   const { strides, pads, dilations } = geometry(call, [rows, columns]);
-  const [, , height, width] = x!.shape as [number, number, number, number];
+  const [, channels, height, width] = x!.shape as [number, number, number, number];
   const perGroup = w!.shape[0]! / groups;
   const result: number[] = [];
   for (const [n, k, oy, ox] of coordinates(call.shapes[0]!) as Iterable<[number, number, number, number]>) {
@@ -142,7 +142,8 @@ const convolution: Operator = (call) => {
           const y = oy * strides[0]! - pads[0]! + i * dilations[0]!;
           const z = ox * strides[1]! - pads[1]! + j * dilations[1]!;
           if (y < 0 || z < 0 || y >= height || z >= width) continue;
-          sum += at(x!, [n, firstChannel + c, y, z]) * at(w!, [k, c, i, j]);
+          const from = ((n * channels + firstChannel + c) * height + y) * width + z;
+          sum += x!.data[from]! * w!.data[((k * depth + c) * rows + i) * columns + j]!;
         }
       }
     }

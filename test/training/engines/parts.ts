@@ -78,12 +78,13 @@ export function makeTensors(
   );
 }
 
-/** d Σ weights·outputs / d parameter by central differences in float64. */
+/** d Σ weights·outputs / d parameter, for the named ones, by central differences in float64. */
 export function differences(
   part: TrainablePart,
   inputs: Tensors,
   parameters: ParameterValues,
   weights: Tensors,
+  names: readonly string[] = part.parameters.map(({ name }) => name),
 ): Map<string, Float64Array> {
   const batchMeans = new Set(part.normalizations.map(({ mean }) => mean));
   const values = new Map<string, Values>();
@@ -102,7 +103,7 @@ export function differences(
     return sum;
   };
   return new Map(
-    part.parameters.map(({ name }) => {
+    names.map((name) => {
       const { data } = values.get(name)!;
       return [
         name,
