@@ -1,8 +1,9 @@
 // Every option of the command line in one table: names and defaults as users of the Python tools know them.
 import { HEAD_KINDS } from '#core/basics';
+import { TRAIN_OPTIONS } from './train-options.ts';
 import type { Bounds, OptionType } from './values.ts';
 
-export type CommandName = 'predict' | 'stream' | 'inspect' | 'devices' | 'demo';
+export type CommandName = 'predict' | 'stream' | 'train' | 'inspect' | 'devices' | 'demo';
 
 export interface OptionSpec extends Bounds {
   readonly key: string;
@@ -22,7 +23,7 @@ export const OPTIONS: readonly OptionSpec[] = [
     aliases: ['weights', 'm'],
     type: 'string',
     help: 'ONNX file of the detector',
-    commands: [...MODEL, 'demo'],
+    commands: [...MODEL, 'train', 'demo'],
   },
   {
     key: 'source',
@@ -36,7 +37,7 @@ export const OPTIONS: readonly OptionSpec[] = [
     aliases: ['dataset'],
     type: 'string',
     help: 'data set: a data.yaml (YOLO), a COCO .json, or a folder',
-    commands: ['inspect'],
+    commands: ['inspect', 'train'],
   },
   {
     key: 'pictures',
@@ -61,7 +62,7 @@ export const OPTIONS: readonly OptionSpec[] = [
     max: 8192,
     defaultText: "the model's own, else 640",
     help: 'input size where the model leaves it free: one number, or height,width',
-    commands: MODEL,
+    commands: [...MODEL, 'train'],
   },
   {
     key: 'conf',
@@ -158,8 +159,8 @@ export const OPTIONS: readonly OptionSpec[] = [
     key: 'preset',
     type: 'string',
     choices: ['published'],
-    help: 'published: threshold=variance conf=0.5 k=0.3 nms=uncertainty',
-    commands: RUN,
+    help: 'the published recipe: threshold=variance conf=0.5 k=0.3 nms=uncertainty; for train its losses and labels',
+    commands: [...RUN, 'train'],
   },
   {
     key: 'uncertainty',
@@ -193,16 +194,16 @@ export const OPTIONS: readonly OptionSpec[] = [
     type: 'string',
     defaultText: 'cpu',
     help: 'cpu, auto, or 0 for the first CUDA device',
-    commands: RUN,
+    commands: [...RUN, 'train'],
   },
   {
     key: 'threads',
     type: 'integer',
     min: 1,
     max: 256,
-    defaultText: 'cores - 1',
-    help: 'threads of one inference',
-    commands: RUN,
+    defaultText: 'cores - 1; train: measured',
+    help: 'threads of one inference, or of one step of training',
+    commands: [...RUN, 'train'],
   },
   {
     key: 'sessions',
@@ -211,8 +212,8 @@ export const OPTIONS: readonly OptionSpec[] = [
     min: 1,
     max: 64,
     defaultText: '1',
-    help: 'inferences side by side',
-    commands: RUN,
+    help: 'inferences side by side; train: workers that share a batch',
+    commands: [...RUN, 'train'],
   },
   {
     key: 'half',
@@ -351,15 +352,21 @@ export const OPTIONS: readonly OptionSpec[] = [
     type: 'string',
     defaultText: 'runs/detect',
     help: 'folder of run folders',
-    commands: RUN,
+    commands: [...RUN, 'train'],
   },
-  { key: 'name', type: 'string', defaultText: 'predict', help: 'name of the run folder', commands: RUN },
+  {
+    key: 'name',
+    type: 'string',
+    defaultText: 'predict or train',
+    help: 'name of the run folder',
+    commands: [...RUN, 'train'],
+  },
   {
     key: 'exist_ok',
     type: 'boolean',
     defaultText: 'False',
     help: 'write into an existing run folder',
-    commands: RUN,
+    commands: [...RUN, 'train'],
   },
   {
     key: 'json',
@@ -381,8 +388,9 @@ export const OPTIONS: readonly OptionSpec[] = [
     type: 'boolean',
     defaultText: 'False',
     help: 'say what was recognised and assumed',
-    commands: ['predict', 'stream', 'inspect', 'devices', 'demo'],
+    commands: ['predict', 'stream', 'train', 'inspect', 'devices', 'demo'],
   },
+  ...TRAIN_OPTIONS,
 ];
 
 /** Finds an option by any spelling of its name. */

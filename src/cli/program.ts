@@ -25,6 +25,11 @@ const COMMANDS: readonly CommandSpec[] = [
     load: async () => (await import('./commands/stream.ts')).stream,
   },
   {
+    name: 'train',
+    summary: 'fit a head whose score is a distribution on a detector, or a small detector from scratch',
+    load: async () => (await import('./commands/train.ts')).train,
+  },
+  {
     name: 'inspect',
     summary: 'say what a model file is and what it can say about its uncertainty',
     load: async () => (await import('./commands/inspect.ts')).inspect,

@@ -1,0 +1,212 @@
+// From options to everything that a loop works on: data, detector, engine, criterion, batches.
+import { join } from 'node:path';
+import { ConfigError, DataError } from '#core';
+import { type Dataset, expectSoundDataset, type LabelledPicture, loadDataset } from '#data/datasets';
+import type { HeadedModel, TrainablePart } from '#onnx';
+import { tensorNumbers } from '#onnx';
+import { CRITERION_DEFAULTS, type CriterionConfig, PUBLISHED_CRITERION } from './criterion-config.ts';
+import { createDetectionCriterion } from './detection-criterion.ts';
+import type { Engine, EnginePlan, ParameterValues } from './engines/engine.ts';
+import { type CacheProgress, createFeatureSource } from './features/feature-source.ts';
+import { openHost } from './open-host.ts';
+import type { TrainOptions } from './options.ts';
+import { isScratch } from './options.ts';
+import type { BatchSource } from './pictures/batch-source.ts';
+import { createPictureSource } from './pictures/picture-source.ts';
+import type { RunIdentity } from './run/state-file.ts';
+import { buildScratch } from './scratch.ts';
+import type { TrainingSetup } from './setup.ts';
+import { createValidator } from './validate.ts';
+
+export interface PreparedTraining {
+  readonly setup: TrainingSetup;
+  readonly headed: HeadedModel;
+  readonly dataset: Dataset;
+  readonly identity: RunIdentity;
+  readonly plan: EnginePlan;
+  /** First values of parameters and running statistics. */
+  readonly values: ParameterValues;
+  close(): Promise<void>;
+}
+
+export interface PrepareContext {
+  /** Folder for cached features, and whether they stay for later runs. */
+  readonly cache: { readonly folder: string; readonly keep: boolean };
+  readonly signal: AbortSignal;
+  /** The engine for this part; its choice is the caller's. */
+  readonly openEngine: (part: TrainablePart, batch: number) => Promise<Engine>;
+  readonly onNote: (note: string) => void;
+  readonly onCache: (progress: CacheProgress) => void;
+}
+
+/**
+ * @throws DataError, ModelError, ConfigError where data, model or options cannot be used
+ */
+export async function prepareTraining(
+  options: TrainOptions,
+  context: PrepareContext,
+): Promise<PreparedTraining> {
+  const dataset = await loadDataset(options.data, options.singleClass ? { mapClasses: 'single' } : {});
+  expectSoundDataset(dataset);
+  const training = expectPictures(dataset);
+  const validation = dataset.splits.val ?? [];
+  if (validation.length === 0) {
+    context.onNote(
+      `${options.data} has no val split: nothing is validated, and best is the lowest training loss`,
+    );
+  }
+  const { headed, start } = await openDetector(options, dataset, context);
+  const { spec, trainable: part } = headed;
+  const engine = await context.openEngine(part, options.batch);
+  let source: BatchSource | undefined;
+  try {
+    source = await openSource(options, headed, { training, validation }, context);
+    const criterion = createDetectionCriterion(spec, criterionConfig(options, headed));
+    const values = initialValues(part);
+    const validate = createValidator({ spec, part, engine, criterion, source });
+    const opened = source;
+    return {
+      setup: {
+        part,
+        engine,
+        criterion,
+        dropout: spec.dropout,
+        source: opened,
+        validate: (values) => validate(values, context.signal),
+        ...(options.logitRange !== 'off' && {
+          reference: new Map([...values].map(([name, value]) => [name, value.slice()])),
+        }),
+      },
+      headed,
+      dataset,
+      identity: {
+        classNames: spec.classNames,
+        start,
+        input: [spec.input.width, spec.input.height],
+        bins: spec.bins,
+      },
+      plan: engine.plan,
+      values,
+      async close() {
+        await Promise.all([engine.close(), opened.close()]);
+      },
+    };
+  } catch (error) {
+    await Promise.all([engine.close(), source?.close()]);
+    throw error;
+  }
+}
+
+function expectPictures(dataset: Dataset): readonly LabelledPicture[] {
+  const training = dataset.splits.train ?? [];
+  if (training.length === 0) {
+    throw new DataError(`${dataset.source}: the train split has no pictures`, {
+      hint: `its splits are ${Object.keys(dataset.splits).join(', ') || 'none'}; \`edge-detect inspect data=${dataset.source}\` shows what is there`,
+    });
+  }
+  return training;
+}
+
+async function openDetector(
+  options: TrainOptions,
+  { classNames }: Dataset,
+  context: PrepareContext,
+): Promise<{ readonly headed: HeadedModel; readonly start: string }> {
+  if (isScratch(options.model)) {
+    return { headed: buildScratch(options, classNames), start: options.model };
+  }
+  const host = await openHost(options, classNames);
+  for (const note of host.notes) context.onNote(note);
+  if (options.logitRange !== 'off') expectSameClasses(host.headed, host.classNames, classNames);
+  return { headed: host.headed, start: host.sha256 };
+}
+
+/** The range is that of our own class layer before the adaptation: a foreign head, or other classes, have none. */
+function expectSameClasses(headed: HeadedModel, before: readonly string[], now: readonly string[]): void {
+  const own = headed.host?.family === 'edge-detect';
+  if (own && JSON.stringify(before) === JSON.stringify(now)) return;
+  throw new ConfigError(
+    own
+      ? `logit_range: the model's classes are ${before.join(', ')}, those of the data ${now.join(', ')}: there is no range to keep`
+      : 'logit_range: the class layer of this host is replaced, so there is no range to keep',
+    { hint: 'adapt a model that this program trained, with the same classes, or leave logit_range= away' },
+  );
+}
+
+function openSource(
+  options: TrainOptions,
+  { spec, frozen, pictureInput, trainable }: HeadedModel,
+  pictures: {
+    readonly training: readonly LabelledPicture[];
+    readonly validation: readonly LabelledPicture[];
+  },
+  { cache, signal, onCache }: PrepareContext,
+): BatchSource | Promise<BatchSource> {
+  const common = {
+    ...pictures,
+    input: spec.input,
+    preprocess: spec.preprocess,
+    batchSize: options.batch,
+    seed: options.loop.seed,
+    inputName: pictureInput,
+  };
+  if (frozen === undefined)
+    return createPictureSource({ ...common, augment: (epoch) => augmentAt(options, epoch) });
+  return createFeatureSource({
+    ...common,
+    frozen,
+    features: trainable.inputs.filter(({ kind }) => kind === 'features'),
+    augment: options.augment,
+    signal,
+    onProgress: onCache,
+    ...(options.cache === 'disk' && {
+      cache: {
+        folder: join(cache.folder, 'features'),
+        variants: options.variants,
+        budgetBytes: options.cacheBytes,
+        keep: cache.keep,
+      },
+    }),
+  });
+}
+
+/** The last tenth of a run sees whole pictures, as it will in use (YOLOX; `close_mosaic` of YOLOv8). */
+function augmentAt({ augment, loop }: TrainOptions, epoch: number): TrainOptions['augment'] {
+  return epoch < 0.9 * loop.epochs ? augment : { ...augment, mosaic: 0 };
+}
+
+function criterionConfig(options: TrainOptions, { spec }: HeadedModel): CriterionConfig {
+  const base = options.preset === 'published' ? PUBLISHED_CRITERION : CRITERION_DEFAULTS;
+  return {
+    ...base,
+    weights: { ...base.weights, ...options.weights },
+    classification: {
+      ...base.classification,
+      ...(spec.classLaw === 'sigmoid'
+        ? { kind: 'gra' as const }
+        : { kind: options.classLoss as CriterionConfig['classification']['kind'] }),
+      gamma: options.gamma,
+      beta: options.beta,
+    },
+    trainBox: !options.freezeBox,
+    logitRange:
+      options.logitRange === 'off'
+        ? { kind: 'off' }
+        : options.logitRange === 'penalty'
+          ? { kind: 'penalty', lambda: 10, reference: 'frozen-layer' }
+          : { kind: 'zs-norm', reference: 'frozen-layer' },
+  };
+}
+
+/** Values of everything that changes: parameters and running statistics. */
+export function initialValues({ model, parameters, normalizations }: TrainablePart): ParameterValues {
+  const wanted = new Set([
+    ...parameters.map(({ name }) => name),
+    ...normalizations.flatMap(({ mean, variance }) => [mean, variance]),
+  ]);
+  return new Map(
+    (model.graph?.initializer ?? [])
+      .filter(({ name }) => wanted.has(name))
+      .map((constant) => [constant.name, Float32Array.from(tensorNumbers(constant))]),
+  );
+}
