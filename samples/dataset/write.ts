@@ -65,7 +65,7 @@ function labelText(objects: readonly WorldObject[], { width, height }: Size): st
 
 function dataYaml(): string {
   const names = CLASS_NAMES.map((name, index) => `  ${index}: ${name}\n`).join('');
-  return `path: .\ntrain: images/train\nval: images/val\ntest: images/test\nnames:\n${names}`;
+  return `train: images/train\nval: images/val\ntest: images/test\nnames:\n${names}`;
 }
 
 async function writeWhole(path: string, content: string | Uint8Array): Promise<void> {

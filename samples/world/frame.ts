@@ -21,7 +21,7 @@ export interface WorldObject {
   readonly y1: number;
   readonly x2: number;
   readonly y2: number;
-  /** Share of it that is hidden by other things or cut off by the border: [0, 0.7]. */
+  /** Share of its part in the picture that other things hide: [0, 0.7]. */
   readonly occludedFraction: number;
   readonly id: number;
 }
@@ -32,10 +32,14 @@ export interface WorldFrame {
   readonly objects: readonly WorldObject[];
 }
 
-/** What is seen of an object, at least: less is not labelled. */
+/** Share of an object's part in the picture that is seen, at least: less is not labelled. */
 export const LEAST_VISIBLE = 0.3;
-/** Shorter and longer side of a box, in px, at least. */
-export const LEAST_SIDES_PX: readonly [number, number] = [3, 7];
+/** Of what the border cuts off so far that less than this is inside, only large pieces are labelled. */
+const LEAST_INSIDE = 0.3;
+const LARGE_PIECE = 0.01;
+/** Shorter and longer side of a box, in px of a picture 320 px wide, at least. */
+export const LEAST_SIDES_PX: readonly [number, number] = [4, 8];
+const LEAST_SIDES_WIDTH_PX = 320;
 
 export function renderFrame(scene: Scene, timeSeconds: number): WorldFrame {
   const drawn = drawBodies(scene, timeSeconds);
@@ -77,10 +81,10 @@ interface Extent {
 
 function objectsOf({ canvas, bodies, coveredSamples }: Drawn): readonly WorldObject[] {
   const extents = extentsOf(canvas, bodies.length);
+  const scale = canvas.backdrop.camera.size.width / SUPERSAMPLING / LEAST_SIDES_WIDTH_PX;
   return bodies.flatMap((body, index) => {
     const extent = extents[index]!;
-    const inside = shareInside(canvas, body);
-    const visible = extent.count === 0 ? 0 : (extent.count / coveredSamples[index]!) * inside;
+    const visible = extent.count === 0 ? 0 : extent.count / coveredSamples[index]!;
     const object: WorldObject = {
       className: body.actor.className,
       x1: extent.left / SUPERSAMPLING,
@@ -90,13 +94,16 @@ function objectsOf({ canvas, bodies, coveredSamples }: Drawn): readonly WorldObj
       occludedFraction: Math.round((1 - visible) * 1000) / 1000,
       id: body.actor.id,
     };
-    return visible >= LEAST_VISIBLE && isLargeEnough(object) ? [object] : [];
+    if (visible < LEAST_VISIBLE || !isLargeEnough(object, scale)) return [];
+    const isPiece = shareInside(canvas, body) < LEAST_INSIDE;
+    const isLarge = extent.count >= LARGE_PIECE * canvas.owner.length;
+    return isPiece && !isLarge ? [] : [object];
   });
 }
 
-function isLargeEnough({ x1, y1, x2, y2 }: WorldObject): boolean {
+function isLargeEnough({ x1, y1, x2, y2 }: WorldObject, scale: number): boolean {
   const [shorter, longer] = [Math.min(x2 - x1, y2 - y1), Math.max(x2 - x1, y2 - y1)];
-  return shorter >= LEAST_SIDES_PX[0] && longer >= LEAST_SIDES_PX[1];
+  return shorter >= LEAST_SIDES_PX[0] * scale && longer >= LEAST_SIDES_PX[1] * scale;
 }
 
 function extentsOf({ owner, backdrop }: Canvas, bodyCount: number): readonly Extent[] {

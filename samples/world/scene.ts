@@ -3,6 +3,7 @@ import { type Backdrop, createBackdrop } from './backdrop.ts';
 import { createCamera, type Size } from './camera.ts';
 import { type Canvas, createCanvas } from './canvas.ts';
 import { createLighting, type Light, type Lighting, type Weather } from './light.ts';
+import { hash } from './random.ts';
 import { createStreet, type Street } from './street.ts';
 import { createTraffic, type Traffic } from './traffic.ts';
 
@@ -38,6 +39,6 @@ export function createScene(options: SceneOptions): Scene {
   const lighting = createLighting(light, options.weather ?? 'dry', seed);
   const grid = { width: size.width * SUPERSAMPLING, height: size.height * SUPERSAMPLING };
   const backdrop = createBackdrop(street, lighting, createCamera(street.pose, grid), seed);
-  const traffic = createTraffic(street, seed);
+  const traffic = createTraffic(street, hash(camera, seed, 10));
   return { size, seed, street, lighting, traffic, backdrop, canvas: createCanvas(backdrop) };
 }

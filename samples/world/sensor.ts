@@ -191,7 +191,7 @@ function develop(picture: Float32Array, { size, lighting }: Scene, moment: numbe
       for (let i = 0; i < 3; i++, at++) {
         const level = picture[at]! * vignette;
         const noise = NOISE[noiseAt++ & (NOISE_VALUES - 1)]!;
-        const noisy = level + noise * (readNoise + shotNoise * Math.sqrt(level > 0 ? level : 0));
+        const noisy = level + noise * (readNoise + shotNoise * Math.sqrt(Math.max(level, 0)));
         const step = (noisy * toStep) | 0;
         rgb[at] = TONES[step < 0 ? 0 : step >= TONE_STEPS ? TONE_STEPS - 1 : step]!;
       }

@@ -84,7 +84,7 @@ function addWalkways(lanes: Lane[], street: Street, side: number, seed: number):
       direction: draws.pick([-1, 1]),
       speed: draws.between(0.9, 1.6),
       spacing: draws.between(5, 10),
-      occupancy: draws.between(0.2, 0.5),
+      occupancy: draws.between(0.14, 0.36),
       seed: hash(seed, lanes.length, 3),
     });
   }
@@ -149,9 +149,9 @@ function isTaken(lane: Lane, slot: number): boolean {
 function classOf(lane: Lane, slot: number): ClassName {
   if (lane.kind !== 'vehicles') return lane.kind === 'bikes' ? 'bike' : 'person';
   const chance = chanceOf(lane.seed, slot, 2);
-  if (chance < 0.64) return 'car';
-  if (chance < 0.82) return 'lorry';
-  return chance < 0.92 ? 'bus' : 'bike';
+  if (chance < 0.58) return 'car';
+  if (chance < 0.79) return 'lorry';
+  return chance < 0.93 ? 'bus' : 'bike';
 }
 
 function addParked(actors: Actor[], { street, seed }: Traffic, side: number): void {
@@ -159,7 +159,7 @@ function addParked(actors: Actor[], { street, seed }: Traffic, side: number): vo
   for (let bay = -2; bay < 15; bay++) {
     const s = bayAt(bay);
     const isOnZebra = s + 3 > street.zebraAt - 2 && s - 3 < street.zebraAt + ZEBRA_METRES + 1;
-    const isFree = chanceOf(seed, side + 2, bay, 21) > 0.62;
+    const isFree = chanceOf(seed, side + 2, bay, 21) > 0.5;
     if (isOnZebra || isFree || isBayTaken(street, side, bay)) continue;
     const look = hash(seed, side + 2, bay, 22);
     const isTurned = look % 11 === 0;
