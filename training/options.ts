@@ -3,7 +3,7 @@
 import type { Size } from '#core';
 import { ConfigError } from '#core';
 import type { FreezeLevel, HeadSpec } from '#onnx';
-import type { LossWeights } from './criterion-config.ts';
+import type { CriterionConfig, LossWeights } from './criterion-config.ts';
 import type { LoopConfig } from './loop.ts';
 import { AUGMENT_DEFAULTS, type AugmentConfig, expectAugmentConfig } from './pictures/augment-config.ts';
 
@@ -29,6 +29,10 @@ export interface TrainRequest {
   readonly weightDecay?: number;
   readonly warmupEpochs?: number;
   readonly weights?: Partial<LossWeights>;
+  /** Losses and targets other than those of the options above, for studies. */
+  readonly criterion?: Partial<
+    Pick<CriterionConfig, 'quality' | 'targets' | 'qualityReduction' | 'classification'>
+  >;
   readonly augment?: Partial<AugmentConfig>;
   readonly singleClass?: boolean;
   readonly freeze?: FreezeLevel;
@@ -57,6 +61,7 @@ export interface TrainOptions {
   readonly loop: LoopConfig;
   /** What differs from the weights of the preset. */
   readonly weights: Partial<LossWeights>;
+  readonly criterion: NonNullable<TrainRequest['criterion']>;
   readonly augment: AugmentConfig;
   readonly singleClass: boolean;
   readonly freeze: FreezeLevel;
@@ -113,6 +118,7 @@ export function completeRequest(request: TrainRequest): TrainOptions {
     batch: request.batch ?? 8,
     loop: loopConfig(request, defaults),
     weights: request.weights ?? {},
+    criterion: request.criterion ?? {},
     augment: expectAugmentConfig({ ...defaults.augment, ...request.augment }),
     singleClass: request.singleClass ?? false,
     freeze,

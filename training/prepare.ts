@@ -189,6 +189,7 @@ function criterionConfig(options: TrainOptions, { spec }: HeadedModel): Criterio
       beta: options.beta,
     },
     trainBox: !options.freezeBox,
+    ...options.criterion,
     logitRange:
       options.logitRange === 'off'
         ? { kind: 'off' }

@@ -1,0 +1,52 @@
+// Sums, shifts and factors per channel over channels-last tensors: what convolutions and normalisations share.
+import type { Tensor, Tensorflow } from './tensorflow.ts';
+
+/**
+ * Sum over all axes but the last, in two steps of about equal length, which keeps the rounding error of float32 small.
+ * On WebAssembly as products with rows of ones: its reductions over leading axes transpose first.
+ * @param x [..., C] @returns [C]
+ */
+export function channelSums(tf: Tensorflow, x: Tensor): Tensor {
+  const channels = x.shape.at(-1) ?? 1;
+  if (tf.getBackend() !== 'wasm') return tf.sum(tf.reshape(x, [-1, channels]), 0);
+  const count = x.size / channels;
+  const groups = divisorNearRoot(count);
+  const lines = tf.reshape(x, [count / groups, groups * channels]);
+  const partial = tf.matMul(tf.ones([1, count / groups]), lines);
+  return tf.reshape(tf.matMul(tf.ones([1, groups]), tf.reshape(partial, [groups, channels])), [channels]);
+}
+
+/** Largest divisor of `count` that is at most its root. */
+function divisorNearRoot(count: number): number {
+  for (let divisor = Math.floor(Math.sqrt(count)); divisor > 1; divisor--) {
+    if (count % divisor === 0) return divisor;
+  }
+  return 1;
+}
+
+/** x + shift. @param x [..., C] @param shift [C] */
+export function shiftChannels(tf: Tensorflow, x: Tensor, shift: Tensor): Tensor {
+  return tf.customGrad((...inputs) => {
+    const [a, b] = inputs as [Tensor, Tensor];
+    return {
+      value: tf.add(a, b),
+      gradFunc: (dy: Tensor) => [tf.clone(dy), channelSums(tf, dy)],
+    };
+  })(x, shift);
+}
+
+/** x · factor. @param x [..., C] @param factor [C] */
+export function scaleChannels(tf: Tensorflow, x: Tensor, factor: Tensor): Tensor {
+  return tf.customGrad((...inputs) => {
+    const [a, b, save] = inputs as [Tensor, Tensor, (kept: Tensor[]) => void];
+    save([a, b]);
+    return {
+      value: tf.mul(a, b),
+      gradFunc: (dy: Tensor, [keptA, keptB]: Tensor[]) => {
+        if (keptA === undefined || keptB === undefined)
+          throw new Error('nothing was kept of the forward pass');
+        return [tf.mul(dy, keptB), channelSums(tf, tf.mul(dy, keptA))];
+      },
+    };
+  })(x, factor);
+}
