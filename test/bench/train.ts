@@ -8,6 +8,7 @@ import { ElementType, floats, graph, model, node, valueInfo } from '#onnx';
 import { createRandom } from '../../src/core/random.ts';
 import type { ParameterValues, Tensor, Tensors } from '../../training/engines/engine.ts';
 import { openOnnxEngine } from '../../training/engines/onnx/engine.ts';
+import { expOfNegative } from '../../training/losses/exponential.ts';
 import { createOptimizer, OPTIMIZER_DEFAULTS } from '../../training/optimizer.ts';
 
 export type NetKind = 'whole' | 'head';
@@ -155,46 +156,66 @@ function headNet(): Net {
 function lossInto(gradient: Float32Array, output: Tensor, targets: Float32Array): number {
   const [batch = 1, , rows = 1, columns = 1] = output.shape;
   const area = rows * columns;
-  const { data } = output;
   const scale = 1 / batch;
-  const peak = new Float64Array(area);
-  const sum = new Float64Array(area);
   let total = 0;
-  for (let group = 0; group < batch * 4; group++) {
-    const start = (Math.floor(group / 4) * CHANNELS + (group % 4) * BINS) * area;
-    peak.fill(-Infinity);
-    sum.fill(0);
-    for (let bin = 0, at = start; bin < BINS; bin++) {
-      for (let cell = 0; cell < area; cell++, at++) if (data[at]! > peak[cell]!) peak[cell] = data[at]!;
-    }
-    for (let bin = 0, at = start; bin < BINS; bin++) {
-      for (let cell = 0; cell < area; cell++, at++) {
-        const power = Math.exp(data[at]! - peak[cell]!);
-        gradient[at] = power;
-        sum[cell] = sum[cell]! + power;
-      }
-    }
-    for (let cell = 0; cell < area; cell++) {
-      peak[cell] = peak[cell]! + Math.log(sum[cell]!);
-      sum[cell] = 1 / sum[cell]!;
-    }
-    for (let bin = 0, at = start; bin < BINS; bin++) {
-      for (let cell = 0; cell < area; cell++, at++) {
-        total += targets[at]! * (peak[cell]! - data[at]!);
-        gradient[at] = (gradient[at]! * sum[cell]! - targets[at]!) * scale;
-      }
-    }
-  }
   for (let picture = 0; picture < batch; picture++) {
-    const start = (picture * CHANNELS + 4 * BINS) * area;
-    for (let at = start; at < start + CLASSES * area; at++) {
-      const p = 1 / (1 + Math.exp(-data[at]!));
-      const apart = p - targets[at]!;
-      total += apart * apart;
-      gradient[at] = 2 * apart * p * (1 - p) * scale;
+    const start = picture * CHANNELS * area;
+    for (let side = 0; side < 4; side++) {
+      total += sideInto(gradient, output.data, targets, start + side * BINS * area, area, scale);
     }
+    total += brierInto(gradient, output.data, targets, start + 4 * BINS * area, CLASSES * area, scale);
   }
   return total * scale;
+}
+
+function sideInto(
+  gradient: Float32Array,
+  logits: Float32Array,
+  targets: Float32Array,
+  start: number,
+  area: number,
+  scale: number,
+): number {
+  const law = new Float64Array(BINS);
+  let total = 0;
+  for (let first = start; first < start + area; first++) {
+    let peak = -Infinity;
+    for (let bin = 0, at = first; bin < BINS; bin++, at += area) peak = Math.max(peak, logits[at]!);
+    let sum = 0;
+    for (let bin = 0, at = first; bin < BINS; bin++, at += area) {
+      const power = expOfNegative(logits[at]! - peak);
+      law[bin] = power;
+      sum += power;
+    }
+    const logSum = peak + Math.log(sum);
+    const share = 1 / sum;
+    for (let bin = 0, at = first; bin < BINS; bin++, at += area) {
+      const target = targets[at]!;
+      total += target * (logSum - logits[at]!);
+      gradient[at] = (law[bin]! * share - target) * scale;
+    }
+  }
+  return total;
+}
+
+function brierInto(
+  gradient: Float32Array,
+  logits: Float32Array,
+  targets: Float32Array,
+  start: number,
+  count: number,
+  scale: number,
+): number {
+  let total = 0;
+  for (let at = start; at < start + count; at++) {
+    const logit = logits[at]!;
+    const power = expOfNegative(-Math.abs(logit));
+    const p = (logit >= 0 ? 1 : power) / (1 + power);
+    const apart = p - targets[at]!;
+    total += apart * apart;
+    gradient[at] = 2 * apart * p * (1 - p) * scale;
+  }
+  return total;
 }
 
 /** Soft targets: a distribution over the bins of each side, a number in [0, 1] for each class. */
@@ -228,9 +249,13 @@ export interface StepSetting {
 
 const WARM_UP = 3;
 
+export function benchNet(kind: NetKind): Net {
+  return kind === 'whole' ? wholeNet() : headNet();
+}
+
 /** Steps of our engine. */
 export async function ownSteps({ net: kind, batch, threads, workers, steps }: StepSetting): Promise<Steps> {
-  const { part, values } = kind === 'whole' ? wholeNet() : headNet();
+  const { part, values } = benchNet(kind);
   const engine = await openOnnxEngine(part, { threads, workers });
   const random = createRandom(2);
   const inputs: Tensors = new Map(
