@@ -21,26 +21,7 @@ async function makeClip(
   path: string,
   light: Light,
 ): Promise<readonly (readonly WorldObject[])[]> {
-  const size = `${CLIP_SIZE.width}x${CLIP_SIZE.height}`;
-  const input = ['-f', 'rawvideo', '-pix_fmt', 'rgb24', '-s', size, '-r', String(CLIP_FRAMES_PER_SECOND)];
-  // 800 kbit/s over 8 s keep the noise of the night below 1 MB.
-  const coding = [
-    '-c:v',
-    'libx264',
-    '-preset',
-    'medium',
-    '-crf',
-    '25',
-    '-maxrate',
-    '800k',
-    '-bufsize',
-    '1200k',
-  ];
-  const output = ['-pix_fmt', 'yuv420p', '-movflags', '+faststart', '-f', 'mp4', '-y', `file:${path}.part`];
-  // One thread and no stamps: the same frames give the same file.
-  const exact = ['-threads', '1', '-fflags', '+bitexact', '-flags:v', '+bitexact', '-map_metadata', '-1'];
-  const args = ['-hide_banner', '-v', 'error', ...input, '-i', 'pipe:0', ...coding, ...exact, ...output];
-  const child = spawn(ffmpeg, args, { stdio: ['pipe', 'ignore', 'inherit'] });
+  const child = spawn(ffmpeg, encoderArguments(path), { stdio: ['pipe', 'ignore', 'inherit'] });
   const ended = once(child, 'close');
   child.stdin.on('error', () => {}); // the exit code tells why
   const scene = createScene(clipScene(light));
@@ -59,6 +40,28 @@ async function makeClip(
   }
   await rename(`${path}.part`, path);
   return truth;
+}
+
+function encoderArguments(path: string): readonly string[] {
+  const size = `${CLIP_SIZE.width}x${CLIP_SIZE.height}`;
+  const input = ['-f', 'rawvideo', '-pix_fmt', 'rgb24', '-s', size, '-r', String(CLIP_FRAMES_PER_SECOND)];
+  // 800 kbit/s over 8 s keep the noise of the night below 1 MB.
+  const coding = [
+    '-c:v',
+    'libx264',
+    '-preset',
+    'medium',
+    '-crf',
+    '25',
+    '-maxrate',
+    '800k',
+    '-bufsize',
+    '1200k',
+  ];
+  const output = ['-pix_fmt', 'yuv420p', '-movflags', '+faststart', '-f', 'mp4', '-y', `file:${path}.part`];
+  // One thread and no stamps: the same frames give the same file.
+  const exact = ['-threads', '1', '-fflags', '+bitexact', '-flags:v', '+bitexact', '-map_metadata', '-1'];
+  return ['-hide_banner', '-v', 'error', ...input, '-i', 'pipe:0', ...coding, ...exact, ...output];
 }
 
 function truthText(frames: readonly (readonly WorldObject[])[]): string {

@@ -36,7 +36,7 @@ export interface Face {
   readonly colour: Colour;
   /** Light of its own. */
   readonly emission?: Colour;
-  /** Emits forwards only, as a headlight does. */
+  /** Emits along its `normal` only, as a headlight does. */
   readonly directed?: boolean;
   /** How much of the sky it mirrors. */
   readonly gloss?: number;

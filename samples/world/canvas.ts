@@ -80,6 +80,9 @@ export function drawSunShadow(canvas: Canvas, body: Body): void {
 }
 
 const BEAM_METRES = 20;
+/** Half its width at the vehicle, of the vehicle's width, and its growth for each metre ahead. */
+const BEAM_START = 0.6;
+const BEAM_SPREAD = 0.3;
 
 /** What the headlights throw on the road: bright near the vehicle, wider and weaker ahead. */
 export function drawBeam(canvas: Canvas, body: Body): void {
@@ -88,20 +91,8 @@ export function drawBeam(canvas: Canvas, body: Body): void {
   const { stand } = body;
   const [sin, cos] = [Math.sin(stand.heading), Math.cos(stand.heading)];
   const front = body.length / 2;
-  const corner = (ahead: number, right: number) => [
-    stand.x + ahead * sin + right * cos,
-    stand.y + ahead * cos - right * sin,
-    0,
-  ];
-  const near = body.width * 0.6;
-  const far = near + BEAM_METRES * 0.3;
-  const end = front + BEAM_METRES;
-  const outline = [
-    ...corner(front, -near),
-    ...corner(end, -far),
-    ...corner(end, far),
-    ...corner(front, near),
-  ];
+  const near = body.width * BEAM_START;
+  const outline = beamOutline(body);
   const ray = new Float64Array(3);
   const [stepX, stepY, stepZ] = camera.right.map((value) => value / camera.focal) as [number, number, number];
   fillPolygon(camera, outline, (row, from, to) => {
@@ -115,7 +106,7 @@ export function drawBeam(canvas: Canvas, body: Body): void {
       rayY += stepY;
       rayZ += stepZ;
       const ahead = dx * sin + dy * cos - front;
-      const aside = (dx * cos - dy * sin) / (near + ahead * 0.3);
+      const aside = (dx * cos - dy * sin) / (near + ahead * BEAM_SPREAD);
       if (backdrop.kind[index] !== GROUND || ahead < 0 || aside > 1 || aside < -1) continue;
       const [fading, edge] = [1 - ahead / BEAM_METRES, 1 - aside * aside];
       const strength = (body.headlight * 0.75 * ahead * fading * fading * edge * edge) / (ahead + 1.2);
@@ -124,6 +115,19 @@ export function drawBeam(canvas: Canvas, body: Body): void {
       light[3 * index + 2]! += albedo[3 * index + 2]! * strength * 0.82;
     }
   });
+}
+
+function beamOutline({ stand, length, width }: Body): readonly number[] {
+  const [sin, cos] = [Math.sin(stand.heading), Math.cos(stand.heading)];
+  const corner = (ahead: number, right: number) => [
+    stand.x + ahead * sin + right * cos,
+    stand.y + ahead * cos - right * sin,
+    0,
+  ];
+  const near = width * BEAM_START;
+  const far = near + BEAM_METRES * BEAM_SPREAD;
+  const [front, end] = [length / 2, length / 2 + BEAM_METRES];
+  return [...corner(front, -near), ...corner(end, -far), ...corner(end, far), ...corner(front, near)];
 }
 
 /** The body upside down in a wet road, dim, without what is far above the ground. */

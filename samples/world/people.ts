@@ -122,6 +122,7 @@ export function buildBike(seed: number, eye: Vector, phase: number, lights: Vehi
   addEndPanel(faces, [-0.07, 0.07, 0.86, 0.99], front, [0.6, 0.6, 0.6], {
     emission: scaled([1, 0.95, 0.85], lights.headlight * (hasMotor ? 4 : 2.2)),
     directed: true,
+    normal: [1, 0, 0],
   });
   addEndPanel(faces, [-0.06, 0.06, 0.66, 0.76], -0.72, [0.3, 0.02, 0.02], {
     emission: scaled([1, 0.05, 0.03], lights.headlight * 0.7),

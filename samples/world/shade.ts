@@ -28,7 +28,7 @@ export function shadeFaceInto(into: Float64Array, shader: Shader, face: Face, su
   const upwards = 2 * cosine * normal[2] - toEye[2] / distance;
   const sky = skyColour(lighting, Math.max(0.05, upwards));
   const glint = mirrored > 0 ? sunGlint(lighting, normal, toEye, distance) * sunVisibility : 0;
-  const beam = face.directed === true ? cosine ** 3 : 1;
+  const beam = face.directed === true ? Math.max(0, facing) ** 3 : 1;
   // Lower parts see less of the sky.
   const shade = 0.72 + 0.28 * Math.min(1, centre[2] / 0.9);
   for (let i = 0; i < 3; i++) {

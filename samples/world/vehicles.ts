@@ -130,6 +130,7 @@ function addVehicleLights(faces: Face[], places: LightPlaces, lights: VehicleLig
     addEndPanel(faces, [inner, outer, height - 0.09, height + 0.09], front + 0.02, [0.75, 0.75, 0.72], {
       emission: scaled(HEADLIGHT, strength),
       directed: true,
+      normal: [1, 0, 0],
     });
     addEndPanel(faces, [inner, outer, height - 0.02, height + 0.16], rear - 0.02, [0.35, 0.03, 0.03], {
       emission: scaled(red, glow),
