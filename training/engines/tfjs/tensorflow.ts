@@ -6,8 +6,10 @@ import { DeviceError } from '#core';
 import type { EnginePlan } from '../engine.ts';
 import { registerWasmKernels } from './kernels/index.ts';
 
-export type Tensorflow = typeof tensorflow;
+export type Tensorflow = (typeof tensorflow)['default'];
 export type Tensor = tensorflow.Tensor;
+/** [N, H, W, C], or a kernel [kh, kw, C, K]. */
+export type Tensor4 = tensorflow.Tensor4D;
 
 /** `wasm` runs anywhere, `tfjs-node` on the CPU, `tfjs-node-gpu` on an NVIDIA GPU with CUDA 11.2. */
 export type TfjsBackend = 'wasm' | 'tfjs-node' | 'tfjs-node-gpu';

@@ -1,10 +1,8 @@
 // Gradients of a convolution as convolutions, which the WebAssembly backend computes fast.
-import type { Tensor, Tensorflow } from '../tensorflow.ts';
+import type { Tensor, Tensor4, Tensorflow } from '../tensorflow.ts';
 import type { Windows } from './geometry.ts';
 import { covered, fit, windowsOf } from './geometry.ts';
 import type { KernelCall } from './index.ts';
-
-type Tensor4 = Tensor & { shape: [number, number, number, number] };
 
 /**
  * dW[i, j, c, k] = Σ_nhw x[n, s·h + i, s·w + j, c] · dy[n, h, w, k]: a convolution of the pictures, whose channels are

@@ -1,10 +1,8 @@
 // Gradients of a depthwise convolution: a product and a sum per tap, and a depthwise convolution turned round.
 import { channelSums } from '../channels.ts';
-import type { Tensor, Tensorflow } from '../tensorflow.ts';
+import type { Tensor, Tensor4, Tensorflow } from '../tensorflow.ts';
 import { covered, fit, windowsOf } from './geometry.ts';
 import type { KernelCall } from './index.ts';
-
-type Tensor4 = Tensor & { shape: [number, number, number, number] };
 
 /** dW[i, j, c, m] = Σ_nhw x[n, s·h + i, s·w + j, c] · dy[n, h, w, c·M + m]. @returns [kh, kw, C, M] */
 export function depthwiseFilterGradient(tf: Tensorflow, { inputs, attrs }: KernelCall): Tensor {

@@ -1,7 +1,8 @@
-// Kernels that the WebAssembly backend lacks for training, or has as plain loops, made of those that it has.
+// Kernels that the WebAssembly backend lacks for training, has as plain loops, or has wrong.
 import type { Tensor, Tensorflow } from '../tensorflow.ts';
 import { filterGradient, inputGradient } from './convolution.ts';
 import { depthwiseFilterGradient, depthwiseInputGradient } from './depthwise.ts';
+import { maxPoolGradient } from './max-pool.ts';
 
 /** What a kernel is called with. Inside a kernel nothing is recorded for differentiation. */
 export interface KernelCall {
@@ -16,6 +17,7 @@ const KERNELS: Readonly<Record<string, Kernel>> = {
   Conv2DBackpropInput: inputGradient,
   DepthwiseConv2dNativeBackpropFilter: depthwiseFilterGradient,
   DepthwiseConv2dNativeBackpropInput: depthwiseInputGradient,
+  MaxPoolGrad: maxPoolGradient,
   UnsortedSegmentSum: segmentSum,
 };
 

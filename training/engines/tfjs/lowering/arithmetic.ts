@@ -28,7 +28,7 @@ export const reduceSum: Lowering = (node, { tf, plain, numbers }) => {
 
 export const reduceMean: Lowering = (node, { tf, plain }) => {
   const keep = attributeInt(node, 'keepdims') !== 0;
-  return [plainValue(tf.mean(plain(node.input[0] ?? ''), attributeInts(node, 'axes'), keep))];
+  return [plainValue(tf.mean(plain(node.input[0] ?? ''), [...(attributeInts(node, 'axes') ?? [])], keep))];
 };
 
 export const globalAveragePool: Lowering = (node, { tf, plain, shape }) => {

@@ -2,10 +2,10 @@
 import { attributeInt } from '#onnx';
 import { windowGeometry } from '../../../autodiff/attributes.ts';
 import { shiftChannels } from '../channels.ts';
-import type { Tensor, Tensorflow } from '../tensorflow.ts';
+import type { Tensor, Tensor4, Tensorflow } from '../tensorflow.ts';
 import { channelsLastValue } from '../value.ts';
 import type { Lowering } from './types.ts';
-import type { Padded, Tensor4 } from './windows.ts';
+import type { Padded } from './windows.ts';
 import { padded } from './windows.ts';
 
 export const convolution: Lowering = (node, { tf, plain, channelsLast, shape }) => {
@@ -47,8 +47,8 @@ function depthwise(tf: Tensorflow, { from, kernel, strides, groups }: Convolutio
 }
 
 function grouped(tf: Tensorflow, { from, kernel, strides, groups }: Convolution): Tensor {
-  const pictures = tf.split(from.tensor, groups, 3);
-  const kernels = tf.split(kernel, groups, 0);
+  const pictures = tf.split<Tensor4>(from.tensor, groups, 3);
+  const kernels = tf.split<Tensor4>(kernel, groups, 0);
   const parts = pictures.map((tensor, group) => {
     const part = kernels[group];
     if (part === undefined) throw new Error(`group ${group} has no kernel`);

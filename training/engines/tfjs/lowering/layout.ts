@@ -17,9 +17,11 @@ export const reshape: Lowering = (node, { tf, plain, shape }) => [
   plainValue(tf.reshape(plain(node.input[0] ?? ''), [...shape(node.output[0] ?? '')])),
 ];
 
-export const transpose: Lowering = (node, { tf, plain }) => [
-  plainValue(tf.transpose(plain(node.input[0] ?? ''), attributeInts(node, 'perm'))),
-];
+/** Without a permutation the axes are reversed. */
+export const transpose: Lowering = (node, { tf, plain }) => {
+  const permutation = attributeInts(node, 'perm');
+  return [plainValue(tf.transpose(plain(node.input[0] ?? ''), permutation && [...permutation]))];
+};
 
 export const concat: Lowering = (node, { tf, value, shape }) => {
   const { tensors, channelsLast } = aligned(tf, node.input.map(value));

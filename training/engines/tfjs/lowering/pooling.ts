@@ -3,10 +3,9 @@ import { ModelError } from '#core';
 import type { NodeProto } from '#onnx';
 import { attributeInt, attributeInts } from '#onnx';
 import { windowGeometry } from '../../../autodiff/attributes.ts';
-import type { Tensor, Tensorflow } from '../tensorflow.ts';
+import type { Tensor, Tensor4, Tensorflow } from '../tensorflow.ts';
 import { channelsLastValue } from '../value.ts';
 import type { Lowering, Scope } from './types.ts';
-import type { Tensor4 } from './windows.ts';
 import { padded } from './windows.ts';
 
 const LOWEST = -3.4028234663852886e38;

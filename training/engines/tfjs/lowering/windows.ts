@@ -1,8 +1,6 @@
 // Padding as every backend can differentiate it: `same` where it is that, else written out.
 import type { WindowGeometry } from '../../../autodiff/attributes.ts';
-import type { Tensor, Tensorflow } from '../tensorflow.ts';
-
-export type Tensor4 = Tensor & { shape: [number, number, number, number] };
+import type { Tensor, Tensor4, Tensorflow } from '../tensorflow.ts';
 
 export interface Padded {
   readonly tensor: Tensor4;
