@@ -9,9 +9,8 @@ import { fillPolygon } from './raster.ts';
 import { hazeInto, type Shader, shadeFaceInto } from './shade.ts';
 import { type Street, toStreet } from './street.ts';
 
-export const SKY = 0;
 export const GROUND = 1;
-export const BODY = 2;
+const BODY = 2;
 
 /** Samples of the still picture, row by row. */
 export interface Backdrop {
@@ -23,7 +22,7 @@ export interface Backdrop {
   readonly albedo: Float32Array;
   /** 1/depth; 0 in the sky. */
   readonly inverseDepth: Float32Array;
-  /** SKY, GROUND or BODY. */
+  /** GROUND, BODY, or 0 for the sky. */
   readonly kind: Uint8Array;
   /** 1 where the sun reaches the ground. */
   readonly sunlit: Uint8Array;

@@ -75,16 +75,6 @@ export function toCameraAxes(camera: Camera, x: number, y: number, z: number): V
   ];
 }
 
-/** Sample position of a world point, or undefined behind the camera. */
-export function projectPoint(camera: Camera, x: number, y: number, z: number): [number, number] | undefined {
-  const [right, up, forward] = toCameraAxes(camera, x, y, z);
-  if (forward < NEAR_METRES) return undefined;
-  return [
-    camera.size.width / 2 + (camera.focal * right) / forward,
-    camera.size.height / 2 - (camera.focal * up) / forward,
-  ];
-}
-
 /** Writes the ray through a sample, one metre deep along the camera's axis, into `into`. */
 export function rayInto(into: Float64Array, camera: Camera, column: number, row: number): void {
   const { right, up, forward, focal, size } = camera;

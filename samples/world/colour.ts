@@ -3,8 +3,6 @@
 /** Red, green, blue; linear. */
 export type Colour = readonly [number, number, number];
 
-export const BLACK: Colour = [0, 0, 0];
-
 /** From what a designer writes, `0x3a6ea5` in sRGB. */
 export function paint(hex: number): Colour {
   return [toLinear(hex >> 16), toLinear((hex >> 8) & 255), toLinear(hex & 255)];
