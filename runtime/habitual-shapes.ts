@@ -9,7 +9,8 @@ export function toXywh({ x1, y1, x2, y2 }: Box<'frame'>): readonly [number, numb
 
 /**
  * One entry of Ultralytics' JSON: `{name, class, confidence, box: {x1, y1, x2, y2}}`, px with 2 decimals, confidence
- * with 5. `score_var` and `box_var` {x1, y1, x2, y2} px² are added where the model knows them, with 4 digits.
+ * with 5. `score_var`, its part `score_var_epistemic`, and `box_var` {x1, y1, x2, y2} px² are added where the model
+ * knows them, with 4 digits.
  * @example
  * JSON.stringify(found.map(toUltralyticsRow));
  * // [{"name":"person","class":0,"confidence":0.71853,"box":{"x1":49.32,"y1":398.15,"x2":242.8,"y2":903.5}}]
@@ -26,6 +27,8 @@ export interface CocoRow {
   readonly bbox: readonly number[];
   readonly score: number;
   readonly score_var?: number;
+  /** The part of `score_var` that passes under dropout disagree on. */
+  readonly score_var_epistemic?: number;
   /** [x1, y1, x2, y2] px². */
   readonly box_var?: readonly number[];
 }
@@ -41,13 +44,16 @@ export function toCocoRow(
   imageId: string | number,
   categoryIds?: readonly number[],
 ): CocoRow {
-  const { box, boxVariance, classId, score, scoreVariance } = detection;
+  const { box, boxVariance, classId, score, scoreVariance, scoreVarianceEpistemic } = detection;
   return {
     image_id: imageId,
     category_id: categoryIds?.[classId] ?? classId,
     bbox: toXywh(box).map((value) => round(value, 3)),
     score: round(score, 5),
     ...(scoreVariance === undefined ? {} : { score_var: significant(scoreVariance) }),
+    ...(scoreVarianceEpistemic === undefined
+      ? {}
+      : { score_var_epistemic: significant(scoreVarianceEpistemic) }),
     ...(boxVariance === undefined
       ? {}
       : { box_var: [boxVariance.x1, boxVariance.y1, boxVariance.x2, boxVariance.y2].map(significant) }),
@@ -89,6 +95,8 @@ export interface DetectionColumns {
   readonly class_name: readonly string[];
   /** Float32[K] in [0, 0.25]; absent where a detection has none, and where there is no detection. */
   readonly score_var?: Float32Array;
+  /** Float32[K], a part of `score_var`; absent where a detection has none, and where there is no detection. */
+  readonly score_var_epistemic?: Float32Array;
   /** Float32[K * 4], of x1 y1 x2 y2 in px²; absent where a detection has none, and where there is no detection. */
   readonly box_var?: Float32Array;
 }
@@ -96,6 +104,7 @@ export interface DetectionColumns {
 /** Columns for code that works on arrays, such as a tracker, or for a message to Python. Order is kept. */
 export function toColumns(found: readonly Detection[]): DetectionColumns {
   const scoreVariances = found.flatMap(({ scoreVariance }) => scoreVariance ?? []);
+  const epistemicParts = found.flatMap(({ scoreVarianceEpistemic }) => scoreVarianceEpistemic ?? []);
   const boxVariances = found.flatMap(({ boxVariance }) => boxVariance ?? []);
   const isWhole = (column: readonly unknown[]) => found.length > 0 && column.length === found.length;
   return {
@@ -104,6 +113,7 @@ export function toColumns(found: readonly Detection[]): DetectionColumns {
     confidence: Float32Array.from(found, ({ score }) => score),
     class_name: found.map(({ className }) => className),
     ...(isWhole(scoreVariances) && { score_var: Float32Array.from(scoreVariances) }),
+    ...(isWhole(epistemicParts) && { score_var_epistemic: Float32Array.from(epistemicParts) }),
     ...(isWhole(boxVariances) && {
       box_var: Float32Array.from(boxVariances.flatMap(({ x1, y1, x2, y2 }) => [x1, y1, x2, y2])),
     }),

@@ -287,9 +287,10 @@ function nameClasses(
 }
 
 function capabilitiesOf({ capabilities }: HeadFinding): Capabilities {
-  const { boxVariance, scoreDistribution, limits } = capabilities;
+  const { boxVariance, scoreDistribution, epistemic, limits } = capabilities;
   return {
     boxVariance,
+    epistemic,
     scoreVariance: scoreDistribution !== 'none',
     distribution: scoreDistribution === 'moments' ? 'none' : scoreDistribution,
     limits,
@@ -311,10 +312,12 @@ function refuseMissing(path: string, asked: UncertaintyRequest, capabilities: Ca
 }
 
 /** `score, variance of the boxes`: what a model can say, in words. */
-export function describeCapabilities({ scoreVariance, boxVariance, distribution }: Capabilities): string {
+export function describeCapabilities(capabilities: Capabilities): string {
+  const { scoreVariance, epistemic, boxVariance, distribution } = capabilities;
   return [
     'score',
     ...(scoreVariance ? ['variance of the score'] : []),
+    ...(epistemic ? ['its epistemic part'] : []),
     ...(distribution === 'none' ? [] : [`law of the score (${distribution})`]),
     ...(boxVariance ? ['variance of the boxes'] : []),
   ].join(', ');

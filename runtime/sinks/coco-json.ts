@@ -18,7 +18,7 @@ export interface CocoJsonOptions {
 
 /**
  * Rows are `{"image_id","category_id","bbox":[x,y,w,h],"score"}` with 3 decimals of a px and 5 of the score, and
- * `score_var`, `box_var` [x1,y1,x2,y2] px² where the model knows them. `image_id` is the stem of the picture, as an
+ * `score_var`, `score_var_epistemic`, `box_var` [x1,y1,x2,y2] px² where the model knows them. `image_id` is the stem of the picture, as an
  * integer where it is all digits; frames of a video have `<stem>_<frame>`.
  */
 export async function createCocoJson({ path, categoryIds }: CocoJsonOptions): Promise<Sink> {

@@ -19,6 +19,7 @@ const COLUMNS = [
   'y1_var',
   'x2_var',
   'y2_var',
+  'score_var_epistemic',
 ];
 
 /** Values that a model lacks stay empty; frames without a detection have no row. */
@@ -53,6 +54,7 @@ function rowsOf({ frame, detections }: FrameResult): readonly (readonly Field[])
       confidence,
       box,
       score_var: scoreVar,
+      score_var_epistemic: epistemic,
       box_var: boxVar,
     } = detectionForm(detection);
     const found: readonly Field[] = [classId, name, confidence, box.x1, box.y1, box.x2, box.y2];
@@ -66,6 +68,7 @@ function rowsOf({ frame, detections }: FrameResult): readonly (readonly Field[])
       boxVar?.y1,
       boxVar?.x2,
       boxVar?.y2,
+      epistemic,
     ];
   });
 }

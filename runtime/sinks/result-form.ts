@@ -2,7 +2,7 @@
 import type { Box, BoxVariance, Detection } from '#core';
 import type { FrameResult } from './sink.ts';
 
-/** One detection in the JSON of Ultralytics, with `score_var` and `box_var` where the model knows them. */
+/** One detection in the JSON of Ultralytics, with `score_var`, its part `score_var_epistemic`, and `box_var` where the model knows them. */
 export interface DetectionForm {
   readonly name: string;
   readonly class: number;
@@ -10,6 +10,7 @@ export interface DetectionForm {
   readonly box: CornersForm;
   readonly track_id?: number;
   readonly score_var?: number;
+  readonly score_var_epistemic?: number;
   readonly box_var?: CornersForm;
 }
 
@@ -61,7 +62,7 @@ export function pictureForm({ frame, size, detections }: FrameResult): PictureFo
 
 /** Boxes in px with 2 decimals, confidence with 5, variances with 4 significant digits. */
 export function detectionForm(detection: Detection): DetectionForm {
-  const { box, boxVariance, scoreVariance, trackId } = detection;
+  const { box, boxVariance, scoreVariance, scoreVarianceEpistemic, trackId } = detection;
   return {
     name: detection.className,
     class: detection.classId,
@@ -69,6 +70,9 @@ export function detectionForm(detection: Detection): DetectionForm {
     box: eachCorner(box, (value) => round(value, 2)),
     ...(trackId === undefined ? {} : { track_id: trackId }),
     ...(scoreVariance === undefined ? {} : { score_var: significant(scoreVariance) }),
+    ...(scoreVarianceEpistemic === undefined
+      ? {}
+      : { score_var_epistemic: significant(scoreVarianceEpistemic) }),
     ...(boxVariance === undefined ? {} : { box_var: eachCorner(boxVariance, significant) }),
   };
 }

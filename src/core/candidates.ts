@@ -21,6 +21,8 @@ export interface Candidates {
   readonly anchors: Int32Array;
   /** Float32[capacity] in [0, 0.25]; absent where the head has no score distribution. */
   readonly scoreVariances?: Float32Array;
+  /** Float32[capacity]: the epistemic part of `scoreVariances`; absent where the head has no dropout passes. */
+  readonly scoreVariancesEpistemic?: Float32Array;
   /** Float32[capacity * 4] in input px²; absent where the head has none or nobody asked. */
   readonly boxVariances?: Float32Array;
 }

@@ -26,6 +26,8 @@ export interface Detection {
   readonly rawScore: number;
   /** Variance of the score in [0, 0.25]; absent where the model cannot say. */
   readonly scoreVariance?: number;
+  /** Part of `scoreVariance` that passes under dropout disagree on (MC dropout); absent where the model has no passes. */
+  readonly scoreVarianceEpistemic?: number;
   /** Variance of each edge in frame px²; absent where the model cannot say. */
   readonly boxVariance?: BoxVariance<'frame'>;
   readonly distribution?: ScoreDistribution;
@@ -36,6 +38,8 @@ export interface Detection {
 /** What a model can say about its own certainty. A thing that it lacks is absent, never faked. */
 export interface Capabilities {
   readonly scoreVariance: boolean;
+  /** Whether the epistemic part of the score's variance is told apart. */
+  readonly epistemic: boolean;
   readonly boxVariance: boolean;
   readonly distribution: 'bins' | 'mixture' | 'none';
   /** Why something is missing, in words for the user; empty where all is there. */

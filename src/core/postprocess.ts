@@ -200,10 +200,12 @@ function boxAt({ boxes }: Candidates, place: number): Box<'input'> {
   return { x1: boxes[first]!, y1: boxes[first + 1]!, x2: boxes[first + 2]!, y2: boxes[first + 3]! };
 }
 
-function certaintyAt({ scoreVariances, boxVariances }: Candidates, place: number, letterbox: Letterbox) {
+function certaintyAt(candidates: Candidates, place: number, letterbox: Letterbox) {
+  const { scoreVariances, scoreVariancesEpistemic, boxVariances } = candidates;
   const first = 4 * place;
   return {
     ...(scoreVariances && { scoreVariance: scoreVariances[place]! }),
+    ...(scoreVariancesEpistemic && { scoreVarianceEpistemic: scoreVariancesEpistemic[place]! }),
     ...(boxVariances && {
       boxVariance: varianceToFrame(letterbox, {
         x1: boxVariances[first]!,
@@ -224,6 +226,7 @@ function lawAt({ anchors, classIds }: Candidates, place: number, { scoreLaw }: D
 function expectServed(requirement: Requirement, what: string, kind: string, decoder: Decoder): void {
   const reason = whyUnavailable(requirement, {
     scoreVariance: decoder.scoreVariance,
+    epistemic: decoder.epistemic,
     boxVariance: decoder.boxVariance,
     distribution: decoder.scoreLaw?.form ?? 'none',
     limits: [],

@@ -105,7 +105,7 @@ function describeTensor(info: ValueInfoProto): TensorDescription {
 }
 
 function describeHead({ layout, evidence, capabilities }: HeadFinding): HeadDescription {
-  const { boxVariance, scoreDistribution, limits } = capabilities;
+  const { boxVariance, scoreDistribution, epistemic, limits } = capabilities;
   return {
     kind: layout.kind,
     classCount: layout.classCount,
@@ -113,6 +113,7 @@ function describeHead({ layout, evidence, capabilities }: HeadFinding): HeadDesc
     can: [
       ...(boxVariance ? ['variance of each box side (px²)'] : []),
       ...(scoreDistribution === 'none' ? [] : [`variance of the score (${scoreDistribution})`]),
+      ...(epistemic ? ['epistemic part of that variance (MC dropout)'] : []),
     ],
     limits,
   };

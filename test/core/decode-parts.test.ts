@@ -194,6 +194,41 @@ describe('edge-detect', () => {
     const candidates = createDecoder(full, OPTIONS).decode(outputsOf({ b, q, e, v }), FLOOR);
     expect(candidates.scoreVariances![0]).toBeCloseTo(0.05 + 0.01, 6);
     expect([...candidates.boxVariances!.subarray(0, 4)]).toEqual([2.5, 2.5, 2.5, 2.5]);
+    expect(candidates.scoreVariancesEpistemic![0]).toBeCloseTo(0.01, 7);
+  });
+
+  it('tells the epistemic part of a class score apart, and only where the model has one', () => {
+    const e = tensor([1, 2, 1], 0.01);
+    const decoder = createDecoder({ ...layout, qualityEpistemic: 'e' }, OPTIONS);
+    const { scoreVariances, scoreVariancesEpistemic } = decoder.decode(outputsOf({ b, p, q, e }), FLOOR);
+    // p = 0.75 is common to the passes, so their means 0.75 E[Q] differ by 0.75² Var.
+    expect(scoreVariancesEpistemic![0]).toBeCloseTo(0.75 ** 2 * 0.01, 8);
+    expect(scoreVariances![0]).toBeCloseTo(variance + 0.75 * 0.01, 7);
+    const negative = tensor([1, 2, 1], -1e-4);
+    decoder.decode(outputsOf({ b, p, q, e: negative }), FLOOR);
+    expect(scoreVariancesEpistemic![0]).toBe(0);
+    const plain = createDecoder(layout, OPTIONS);
+    expect([decoder.epistemic, plain.epistemic]).toEqual([true, false]);
+    expect(plain.decode(outputsOf({ b, p, q }), FLOOR).scoreVariancesEpistemic).toBeUndefined();
+  });
+
+  it('keeps parts and whole together when it grows', () => {
+    const anchorCount = 2100;
+    const { classProbs: _, ...oneClass } = layout;
+    const many = { ...oneClass, anchorCount, classCount: 1, qualityEpistemic: 'e' };
+    const parts = tensor([1, anchorCount, 1]);
+    for (let anchor = 0; anchor < anchorCount; anchor++) parts.data[anchor] = anchor / 10_000;
+    const moments = tensor([1, anchorCount, 2], 0.5);
+    const boxes = tensor([1, anchorCount, 4], 1);
+    const candidates = createDecoder(many, OPTIONS).decode(
+      outputsOf({ b: boxes, q: moments, e: parts }),
+      FLOOR,
+    );
+    expect(candidates.count).toBe(anchorCount);
+    for (const place of [0, 1023, 1024, 2047, 2048, 2099]) {
+      expect(candidates.scoreVariancesEpistemic![place]).toBe(Math.fround(place / 10_000));
+      expect(candidates.scoreVariances![place]).toBeCloseTo(0.5 + place / 10_000, 6);
+    }
   });
 
   it('makes the distribution of a class score from bins', () => {

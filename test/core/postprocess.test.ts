@@ -72,13 +72,16 @@ describe('detections', () => {
   it('come by falling score, also where suppression orders otherwise', () => {
     const rows = [
       { box: [0, 16, 9, 30], score: 0.8, scoreVariance: 0 },
-      { box: [20, 16, 29, 30], score: 0.9, scoreVariance: 0.25 },
+      { box: [20, 16, 29, 30], score: 0.9, scoreVariance: 0.25, epistemic: 0.125 },
       { box: [40, 16, 49, 30], score: 0.8, scoreVariance: 0 },
     ];
     const able = decoderWith({ scoreVariance: true });
     const { detections } = process(rows, { suppression: UNCERTAINTY_SUPPRESSION }, able);
     expect(detections.map(({ box }) => box.x1)).toEqual([20, 0, 40]);
     expect(detections.map(({ scoreVariance }) => scoreVariance)).toEqual([0.25, 0, 0]);
+    expect(detections.map(({ scoreVarianceEpistemic }) => scoreVarianceEpistemic)).toEqual([0.125, 0, 0]);
+    const without = process([{ box: [0, 16, 9, 30], score: 0.8, scoreVariance: 0.1 }], {}, able);
+    expect(without.detections[0]).not.toHaveProperty('scoreVarianceEpistemic');
   });
 
   it('have box variances in frame px²', () => {

@@ -126,6 +126,7 @@ describe('scoreFloor', () => {
 describe('requirements', () => {
   const nothing: Capabilities = {
     scoreVariance: false,
+    epistemic: false,
     boxVariance: false,
     distribution: 'none',
     limits: [],

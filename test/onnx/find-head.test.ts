@@ -1,6 +1,7 @@
 // B27: look-alikes are told apart, what cannot be told apart is said to be so, and other models are refused by name.
 import { describe, expect, it } from 'vitest';
 import { ModelError } from '#core';
+import { describeModel, planTaps } from '#onnx';
 import { bestClassRows, joinedRows } from '../support/tiny-heads.ts';
 import {
   cellCount,
@@ -305,7 +306,25 @@ describe('our own format', () => {
       qualityBins: { output: 'quality_bins', bins: 10 },
       boxVar: 'box_var',
     });
-    expect(finding.capabilities).toMatchObject({ boxVariance: true, scoreDistribution: 'bins' });
+    expect(finding.capabilities).toMatchObject({
+      boxVariance: true,
+      scoreDistribution: 'bins',
+      epistemic: false,
+    });
+    expect(finding.capabilities.limits).toEqual([expect.stringMatching(/no epistemic part.*mc_passes=8/)]);
+  });
+
+  it('has an epistemic part where its passes are told apart', async () => {
+    const passes = [...outputs, { name: 'quality_epistemic', shape: [1, cells, 1] }];
+    const model = constantGraph({ outputs: passes, metadata: { edge_detect: '{"version": 1}' } });
+    const finding = await find(model);
+    expect(finding.layout).toMatchObject({ qualityEpistemic: 'quality_epistemic' });
+    expect(finding.capabilities).toMatchObject({ epistemic: true, limits: [] });
+    expect(describeModel(model, { taps: planTaps(model), finding }).head?.can).toEqual([
+      'variance of each box side (px²)',
+      'variance of the score (bins)',
+      'epistemic part of that variance (MC dropout)',
+    ]);
   });
 
   it('a newer version, broken JSON and missing outputs are named', async () => {

@@ -15,6 +15,7 @@ const unsure: Detection = {
   scoreVariance: 0.0123456,
   boxVariance: { x1: 1.23456, y1: 4, x2: 9, y2: 16 },
 };
+const split: Detection = { ...unsure, scoreVarianceEpistemic: 0.00456789 };
 const size = { width: 200, height: 100 };
 
 describe('detections in habitual shapes', () => {
@@ -45,6 +46,16 @@ describe('detections in habitual shapes', () => {
       score_var: 0.01235,
       box_var: [1.235, 4, 9, 16],
     });
+  });
+
+  it('tells the epistemic part of the variance apart where there is one', () => {
+    expect(toUltralyticsRow(split)).toMatchObject({ score_var: 0.01235, score_var_epistemic: 0.004568 });
+    expect(toCocoRow(split, 1)).toMatchObject({ score_var: 0.01235, score_var_epistemic: 0.004568 });
+    expect([...(toColumns([split]).score_var_epistemic ?? [])]).toEqual([Math.fround(0.00456789)]);
+    expect(toUltralyticsRow(unsure)).not.toHaveProperty('score_var_epistemic');
+    expect(toCocoRow(unsure, 1)).not.toHaveProperty('score_var_epistemic');
+    expect(toColumns([split, unsure])).not.toHaveProperty('score_var_epistemic');
+    expect(toColumns([split, unsure])).toHaveProperty('score_var');
   });
 
   it('gives a line of a YOLO label file, clipped to the picture', () => {

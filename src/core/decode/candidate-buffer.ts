@@ -3,6 +3,13 @@ import type { Candidates } from '../candidates.ts';
 
 const FIRST_CAPACITY = 1024;
 
+/** Columns that a head fills. */
+interface Certainties {
+  readonly scoreVariance: boolean;
+  readonly epistemic: boolean;
+  readonly boxVariance: boolean;
+}
+
 export class CandidateBuffer implements Candidates {
   count = 0;
   boxes = new Float32Array(FIRST_CAPACITY * 4);
@@ -10,10 +17,12 @@ export class CandidateBuffer implements Candidates {
   classIds = new Int32Array(FIRST_CAPACITY);
   anchors = new Int32Array(FIRST_CAPACITY);
   scoreVariances?: Float32Array;
+  scoreVariancesEpistemic?: Float32Array;
   boxVariances?: Float32Array;
 
-  constructor({ scoreVariance, boxVariance }: { scoreVariance: boolean; boxVariance: boolean }) {
+  constructor({ scoreVariance, epistemic, boxVariance }: Certainties) {
     if (scoreVariance) this.scoreVariances = new Float32Array(FIRST_CAPACITY);
+    if (epistemic) this.scoreVariancesEpistemic = new Float32Array(FIRST_CAPACITY);
     if (boxVariance) this.boxVariances = new Float32Array(FIRST_CAPACITY * 4);
   }
 
@@ -74,6 +83,9 @@ export class CandidateBuffer implements Candidates {
     this.classIds = grown(this.classIds, new Int32Array(capacity));
     this.anchors = grown(this.anchors, new Int32Array(capacity));
     if (this.scoreVariances) this.scoreVariances = grown(this.scoreVariances, new Float32Array(capacity));
+    if (this.scoreVariancesEpistemic) {
+      this.scoreVariancesEpistemic = grown(this.scoreVariancesEpistemic, new Float32Array(capacity));
+    }
     if (this.boxVariances) this.boxVariances = grown(this.boxVariances, new Float32Array(capacity * 4));
   }
 }

@@ -36,6 +36,8 @@ export interface Decoder {
   readonly layout: HeadLayout;
   /** Whether `Candidates.scoreVariances` is filled. */
   readonly scoreVariance: boolean;
+  /** Whether `Candidates.scoreVariancesEpistemic` is filled. */
+  readonly epistemic: boolean;
   /** Whether `Candidates.boxVariances` is filled. */
   readonly boxVariance: boolean;
   /** Whether the head has suppressed its rows itself, so that nothing is left to suppress. */

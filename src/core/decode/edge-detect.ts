@@ -13,6 +13,7 @@ export function createEdgeDetectReader(layout: EdgeDetectLayout, boxVariance: bo
   const withBoxVariance = boxVariance && layout.boxVar !== undefined;
   return {
     scoreVariance: true,
+    epistemic: layout.qualityEpistemic !== undefined,
     boxVariance: withBoxVariance,
     suppressed: false,
     ...(law && { scoreLaw: law.scoreLaw }),
@@ -42,6 +43,9 @@ export function createEdgeDetectReader(layout: EdgeDetectLayout, boxVariance: bo
           continue;
         }
         into.scoreVariances![place] = variance;
+        if (parts.epistemic) {
+          into.scoreVariancesEpistemic![place] = epistemicVariance(parts.epistemic[anchor]!, probability);
+        }
         if (boxVar) into.boxVariances!.set(boxVar.subarray(first, first + 4), 4 * place);
         if (!into.keepIfVarianceFinite()) dropped++;
       }
@@ -65,4 +69,14 @@ function scoreVariance({ quality, epistemic }: QualityOutputs, anchor: number, p
   const variance = quality[2 * anchor + 1]! + (epistemic ? epistemic[anchor]! : 0);
   const expectation = probability * mean;
   return Math.max(0, probability * (variance + mean * mean) - expectation * expectation);
+}
+
+/**
+ * Part of the above that the passes disagree on: the variance of p_k E_t[Q] over passes t. The wire holds p_k averaged
+ * over the passes, so p_k counts as common to all of them: p_k² Var_t(E_t[Q]). Exact at one class, where p = 1; with
+ * several, what the passes disagree on about the class is not in it.
+ */
+function epistemicVariance(qualityEpistemic: number, probability: number): number {
+  // float16 rounding can leave a spike a little below 0.
+  return Math.max(0, probability * probability * qualityEpistemic);
 }

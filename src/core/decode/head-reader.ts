@@ -6,6 +6,7 @@ import type { PreparedFloor } from './floor.ts';
 
 export interface HeadReader {
   readonly scoreVariance: boolean;
+  readonly epistemic: boolean;
   readonly boxVariance: boolean;
   readonly suppressed: boolean;
   readonly scoreLaw?: ScoreLaw;
@@ -14,4 +15,9 @@ export interface HeadReader {
 }
 
 /** Heads that give one number per class and one box, nothing about their certainty, and leave suppression to us. */
-export const PLAIN = { scoreVariance: false, boxVariance: false, suppressed: false } as const;
+export const PLAIN = {
+  scoreVariance: false,
+  epistemic: false,
+  boxVariance: false,
+  suppressed: false,
+} as const;

@@ -24,6 +24,7 @@ export function createDecoder(layout: HeadLayout, options: DecoderOptions): Deco
   return {
     layout,
     scoreVariance: reader.scoreVariance,
+    epistemic: reader.epistemic,
     boxVariance: reader.boxVariance,
     suppressed: reader.suppressed,
     ...(reader.scoreLaw && { scoreLaw: reader.scoreLaw }),

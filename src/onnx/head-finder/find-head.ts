@@ -71,14 +71,13 @@ function choose(facts: HeadFacts): Proposal {
 
 function capabilitiesOf(layout: HeadLayout, taps: TapPlan): HeadCapabilities {
   const plain = (reason: string): HeadCapabilities => ({
+    ...SCORE_ALONE,
     boxVariance: false,
-    scoreDistribution: 'none',
     limits: [reason, NO_SCORE_LAW],
   });
   switch (layout.kind) {
     case 'yolov8':
-      if (layout.boxDistribution)
-        return { boxVariance: true, scoreDistribution: 'none', limits: [NO_SCORE_LAW] };
+      if (layout.boxDistribution) return { ...SCORE_ALONE, boxVariance: true, limits: [NO_SCORE_LAW] };
       return plain(
         taps.boxDistribution
           ? 'the distribution over box sides has a shape that does not belong to these boxes: no variance of the boxes'
@@ -86,7 +85,7 @@ function capabilitiesOf(layout: HeadLayout, taps: TapPlan): HeadCapabilities {
       );
     case 'gfl':
     case 'raw-dfl':
-      return { boxVariance: true, scoreDistribution: 'none', limits: [NO_SCORE_LAW] };
+      return { ...SCORE_ALONE, boxVariance: true, limits: [NO_SCORE_LAW] };
     case 'end-to-end':
       return plain(
         taps.boxDistribution
@@ -109,14 +108,23 @@ function capabilitiesOf(layout: HeadLayout, taps: TapPlan): HeadCapabilities {
   }
 }
 
+const SCORE_ALONE = { scoreDistribution: 'none', epistemic: false } as const;
+
 const NO_SCORE_LAW =
   'the score is a single number, not a distribution: no variance of the score (train an edge-detect head for that)';
+
+const NO_PASSES =
+  'one pass without dropout: no epistemic part of the variance (train with dropout=0.1 mc_passes=8 for that)';
 
 function ownCapabilities(layout: Extract<HeadLayout, { kind: 'edge-detect' }>): HeadCapabilities {
   const law = layout.qualityBins ? 'bins' : layout.qualityMixture ? 'mixture' : 'moments';
   return {
     boxVariance: layout.boxVar !== undefined,
     scoreDistribution: law,
-    limits: layout.boxVar === undefined ? ['exported without box_var: no variance of the boxes'] : [],
+    epistemic: layout.qualityEpistemic !== undefined,
+    limits: [
+      ...(layout.boxVar === undefined ? ['exported without box_var: no variance of the boxes'] : []),
+      ...(layout.qualityEpistemic === undefined ? [NO_PASSES] : []),
+    ],
   };
 }

@@ -46,6 +46,8 @@ export interface HeadCapabilities {
   readonly boxVariance: boolean;
   /** Law of the score (our own heads). */
   readonly scoreDistribution: 'bins' | 'mixture' | 'moments' | 'none';
+  /** Whether the epistemic part of the score's variance is an output of its own (MC dropout). */
+  readonly epistemic: boolean;
   /** In words, for errors and `inspect`. */
   readonly limits: readonly string[];
 }

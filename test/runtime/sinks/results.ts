@@ -17,6 +17,9 @@ export const SURE_CAR: Detection = {
   boxVariance: { x1: 4, y1: 9.87654, x2: 0.00012345678, y2: 16 },
 };
 
+/** As a model with passes under dropout says it. */
+export const SPLIT_CAR: Detection = { ...SURE_CAR, scoreVarianceEpistemic: 0.00012345678 };
+
 export interface MadeResult {
   readonly source: string;
   readonly index?: number;

@@ -22,7 +22,7 @@ import { OutputClosed, outputFault } from '../../../runtime/sinks/output-fault.t
 import { createOutputNames } from '../../../runtime/sinks/output-names.ts';
 import { createRunFolder } from '../../../runtime/sinks/run-folder.ts';
 import { createYoloTxt } from '../../../runtime/sinks/yolo-txt.ts';
-import { CAR, result, SURE_CAR } from './results.ts';
+import { CAR, result, SPLIT_CAR, SURE_CAR } from './results.ts';
 
 let folder: string;
 beforeEach(() => {
@@ -48,6 +48,16 @@ describe('JSON lines', () => {
       '{"stream":"clip.mp4","frame":9,"pts_s":0.75,"width":200,"height":100,"detections":[]}',
       '',
     ]);
+  });
+
+  it('tell the epistemic part of the variance apart where the model does', async () => {
+    const stream = new PassThrough();
+    const sink = createJsonLines(linesToStream(stream, 'standard output'), 'stream');
+    await sink.write(result({ source: 'a.mp4', ptsSeconds: 0, detections: [SPLIT_CAR, SURE_CAR] }));
+    await sink.close();
+    const text: string = stream.read().toString();
+    expect(text).toContain('"score_var":0.003612,"score_var_epistemic":0.0001235,"box_var"');
+    expect(text.match(/score_var_epistemic/g)).toHaveLength(1);
   });
 
   it('have the form of a picture', async () => {
@@ -116,17 +126,18 @@ describe('CSV', () => {
         source: 'a,b.mp4',
         index: 3,
         ptsSeconds: 0.125,
-        detections: [{ ...CAR, className: 'big "car"' }, SURE_CAR],
+        detections: [{ ...CAR, className: 'big "car"' }, SURE_CAR, SPLIT_CAR],
       }),
     );
     await sink.write(result({ source: 'b.jpg', detections: [] }));
     await sink.write(result({ source: 'b.jpg' }));
     await sink.close();
     expect(linesOf(path)).toEqual([
-      'stream,frame,pts_s,class,name,confidence,x1,y1,x2,y2,score_var,x1_var,y1_var,x2_var,y2_var',
-      '"a,b.mp4",3,0.125,2,"big ""car""",0.82346,10.13,20,110.5,80,,,,,',
-      '"a,b.mp4",3,0.125,2,car,0.82346,10.13,20,110.5,80,0.003612,4,9.877,0.0001235,16',
-      'b.jpg,0,,2,car,0.82346,10.13,20,110.5,80,,,,,',
+      'stream,frame,pts_s,class,name,confidence,x1,y1,x2,y2,score_var,x1_var,y1_var,x2_var,y2_var,score_var_epistemic',
+      '"a,b.mp4",3,0.125,2,"big ""car""",0.82346,10.13,20,110.5,80,,,,,,',
+      '"a,b.mp4",3,0.125,2,car,0.82346,10.13,20,110.5,80,0.003612,4,9.877,0.0001235,16,',
+      '"a,b.mp4",3,0.125,2,car,0.82346,10.13,20,110.5,80,0.003612,4,9.877,0.0001235,16,0.0001235',
+      'b.jpg,0,,2,car,0.82346,10.13,20,110.5,80,,,,,,',
       '',
     ]);
   });
