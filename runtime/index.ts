@@ -36,7 +36,7 @@ export { createCsv } from './sinks/csv.ts';
 export { createJsonLines } from './sinks/json-lines.ts';
 export type { LineOutput } from './sinks/line-output.ts';
 export { linesToFile, linesToStream } from './sinks/line-output.ts';
-export { OutputClosed } from './sinks/output-fault.ts';
+export { OutputClosed, outputFault } from './sinks/output-fault.ts';
 export type { Painter, PainterOptions } from './sinks/paint/index.ts';
 export { createPainter } from './sinks/paint/index.ts';
 export type { CornersForm, DetectionForm } from './sinks/result-form.ts';

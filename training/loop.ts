@@ -65,12 +65,14 @@ export interface EpochEvent {
   readonly validation?: ValidationResult;
   readonly learningRate: number;
   readonly skippedSteps: number;
+  /** Weights and losses are numbers. An epoch that is not sound is never kept: the checkpoint before it stays. */
+  readonly isSound: boolean;
   readonly isBest: boolean;
   readonly state: RunState;
 }
 
-/** Non-finite steps in a row that end a run. */
-const SKIP_LIMIT = 3;
+/** Non-finite steps, or epochs, in a row that end a run. */
+const FAULT_LIMIT = 3;
 
 export function startState(
   values: ParameterValues,
@@ -89,7 +91,7 @@ export function startState(
 
 /**
  * Trains from `start` on. The same setup, start and seed give the same weights.
- * @throws DataError after three steps in a row whose loss was not finite; the reason of `signal` when it aborts
+ * @throws DataError after three steps or epochs in a row that were not finite; the reason of `signal` when it aborts
  */
 export async function* train(
   setup: TrainingSetup,
@@ -100,15 +102,19 @@ export async function* train(
   const { source } = setup;
   let { step, best } = start;
   const { values, average, optimizer } = start;
+  // Both outlive an epoch: a small set has a single step in each.
+  let skippedInRow = 0;
+  let unsoundInRow = 0;
+  let names: readonly string[] = [];
   for (let epoch = start.epoch; epoch < config.epochs; epoch++) {
     const started = performance.now();
     const means = createTermMeans();
-    let skippedInRow = 0;
     let skippedSteps = 0;
     let stepOfEpoch = 0;
     let rate = 0;
     for await (const batch of source.epoch(epoch)) {
       signal.throwIfAborted();
+      names = batch.names;
       rate = learningRate(
         config.schedule,
         step,
@@ -120,8 +126,8 @@ export async function* train(
       stepOfEpoch++;
       if (terms === undefined) {
         skippedSteps++;
-        yield { type: 'skipped', epoch, step, names: batch.names };
-        if (++skippedInRow === SKIP_LIMIT) throw diverged(epoch, step, batch);
+        yield { type: 'skipped', epoch, step, names };
+        if (++skippedInRow === FAULT_LIMIT) throw diverged('the training loss', epoch, step, names);
         continue;
       }
       skippedInRow = 0;
@@ -130,7 +136,13 @@ export async function* train(
     }
     const validation = await setup.validate(average.values);
     const fitness = validation?.fitness ?? -means.value().total;
-    const isBest = Number.isFinite(fitness) && (best.epoch < 0 || fitness > best.fitness);
+    const isSound =
+      Number.isFinite(means.value().total + (validation?.terms.total ?? 0)) &&
+      areFinite(values) &&
+      areFinite(average.values);
+    unsoundInRow = isSound ? 0 : unsoundInRow + 1;
+    // While nothing is found at all, the newest weights are the best, and patience has not begun.
+    const isBest = isSound && (best.epoch < 0 || fitness > (best.fitness || -1));
     if (isBest) best = { fitness, epoch };
     yield {
       type: 'epoch',
@@ -140,9 +152,11 @@ export async function* train(
       ...(validation && { validation }),
       learningRate: rate,
       skippedSteps,
+      isSound,
       isBest,
       state: { epoch: epoch + 1, step, values, average, optimizer, best },
     };
+    if (unsoundInRow === FAULT_LIMIT) throw diverged('the validation loss', epoch, step, names);
     if (config.patience > 0 && epoch - best.epoch >= config.patience) {
       yield { type: 'stopped', epoch, reason: 'patience' };
       return;
@@ -180,11 +194,16 @@ async function trainStep(
   return terms;
 }
 
-function diverged(epoch: number, step: number, { names }: TrainingBatch): DataError {
+function areFinite(values: ParameterValues): boolean {
+  for (const array of values.values()) if (!array.every(Number.isFinite)) return false;
+  return true;
+}
+
+function diverged(what: string, epoch: number, step: number, names: readonly string[]): DataError {
   return new DataError(
-    `the loss was not finite ${SKIP_LIMIT} times in a row (epoch ${epoch + 1}, step ${step}); the last batch held ${names.join(', ')}`,
+    `${what} was not finite ${FAULT_LIMIT} times in a row (epoch ${epoch + 1}, step ${step}); the last batch held ${names.join(', ')}`,
     {
-      hint: 'the last good checkpoint is kept; lower lr0=, or look at these pictures and their labels with `edge-detect inspect data=…`',
+      hint: 'the last good checkpoint stays, if there was one; lower lr0=, or look at these pictures and their labels with `edge-detect inspect data=…`',
     },
   );
 }

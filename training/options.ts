@@ -3,7 +3,12 @@
 import type { Size } from '#core';
 import { ConfigError } from '#core';
 import type { FreezeLevel, HeadSpec } from '#onnx';
-import type { CriterionConfig, LossWeights } from './criterion-config.ts';
+import {
+  CRITERION_DEFAULTS,
+  type CriterionConfig,
+  type LossWeights,
+  PUBLISHED_CRITERION,
+} from './criterion-config.ts';
 import type { LoopConfig } from './loop.ts';
 import { AUGMENT_DEFAULTS, type AugmentConfig, expectAugmentConfig } from './pictures/augment-config.ts';
 
@@ -90,6 +95,11 @@ export function isScratch(model: string): model is (typeof SCRATCH_MODELS)[numbe
   return (SCRATCH_MODELS as readonly string[]).includes(model);
 }
 
+/** What a run is trained with, before its options change anything. */
+export function presetCriterion(preset: TrainOptions['preset']): CriterionConfig {
+  return preset === 'published' ? PUBLISHED_CRITERION : CRITERION_DEFAULTS;
+}
+
 /**
  * @throws ConfigError for values that exclude each other or lie out of range
  */
@@ -100,6 +110,12 @@ export function completeRequest(request: TrainRequest): TrainOptions {
   if (scratch && freeze !== 'none') {
     throw new ConfigError(`freeze=${freeze}: a network from scratch has nothing worth freezing`, {
       hint: `leave freeze= away, or name a trained model instead of ${request.model}`,
+    });
+  }
+  const logitRange = request.logitRange ?? 'off';
+  if (scratch && logitRange !== 'off') {
+    throw new ConfigError(`logit_range=${logitRange}: a network from scratch has no range to keep`, {
+      hint: 'adapt a model that this program trained, with the same classes, or leave logit_range= away',
     });
   }
   const monteCarloPasses = request.monteCarloPasses ?? 0;
@@ -131,7 +147,7 @@ export function completeRequest(request: TrainRequest): TrainOptions {
     classLoss: request.classLoss ?? 'bsceGra',
     gamma: request.gamma ?? 2,
     beta: request.beta ?? 2,
-    logitRange: request.logitRange ?? 'off',
+    logitRange,
     cache: request.cache ?? 'disk',
     cacheBytes: request.cacheBytes ?? 8 * GIGABYTE,
     variants: request.variants ?? 4,

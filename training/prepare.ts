@@ -1,16 +1,24 @@
 // From options to everything that a loop works on: data, detector, engine, criterion, batches.
 import { join } from 'node:path';
 import { ConfigError, DataError } from '#core';
-import { type Dataset, expectSoundDataset, type LabelledPicture, loadDataset } from '#data/datasets';
+import {
+  type Dataset,
+  expectSoundDataset,
+  type FaultSummary,
+  formatFault,
+  type LabelledPicture,
+  loadDataset,
+  summarizeFaults,
+} from '#data/datasets';
 import type { HeadedModel, TrainablePart } from '#onnx';
 import { tensorNumbers } from '#onnx';
-import { CRITERION_DEFAULTS, type CriterionConfig, PUBLISHED_CRITERION } from './criterion-config.ts';
+import type { CriterionConfig } from './criterion-config.ts';
 import { createDetectionCriterion } from './detection-criterion.ts';
 import type { Engine, EnginePlan, ParameterValues } from './engines/engine.ts';
 import { type CacheProgress, createFeatureSource } from './features/feature-source.ts';
 import { openHost } from './open-host.ts';
 import type { TrainOptions } from './options.ts';
-import { isScratch } from './options.ts';
+import { isScratch, presetCriterion } from './options.ts';
 import type { BatchSource } from './pictures/batch-source.ts';
 import { createPictureSource } from './pictures/picture-source.ts';
 import type { RunIdentity } from './run/state-file.ts';
@@ -35,6 +43,8 @@ export interface PrepareContext {
   readonly signal: AbortSignal;
   /** The engine for this part; its choice is the caller's. */
   readonly openEngine: (part: TrainablePart, batch: number) => Promise<Engine>;
+  /** Throws where a run that is resumed was another one; asked before anything is computed. */
+  readonly expectRun?: (identity: RunIdentity) => void;
   readonly onNote: (note: string) => void;
   readonly onCache: (progress: CacheProgress) => void;
 }
@@ -48,6 +58,7 @@ export async function prepareTraining(
 ): Promise<PreparedTraining> {
   const dataset = await loadDataset(options.data, options.singleClass ? { mapClasses: 'single' } : {});
   expectSoundDataset(dataset);
+  for (const fault of summarizeFaults(dataset)) context.onNote(faultNote(fault));
   const training = expectPictures(dataset);
   const validation = dataset.splits.val ?? [];
   if (validation.length === 0) {
@@ -57,13 +68,28 @@ export async function prepareTraining(
   }
   const { headed, start } = await openDetector(options, dataset, context);
   const { spec, trainable: part } = headed;
+  const identity: RunIdentity = {
+    classNames: spec.classNames,
+    start,
+    input: [spec.input.width, spec.input.height],
+    bins: spec.bins,
+  };
+  context.expectRun?.(identity);
   const engine = await context.openEngine(part, options.batch);
   let source: BatchSource | undefined;
   try {
     source = await openSource(options, headed, { training, validation }, context);
     const criterion = createDetectionCriterion(spec, criterionConfig(options, headed));
     const values = initialValues(part);
-    const validate = createValidator({ spec, part, engine, criterion, source });
+    const reference = options.logitRange === 'off' ? undefined : copyOf(values);
+    const validate = createValidator({
+      spec,
+      part,
+      engine,
+      criterion,
+      source,
+      ...(reference && { reference }),
+    });
     const opened = source;
     return {
       setup: {
@@ -73,18 +99,11 @@ export async function prepareTraining(
         dropout: spec.dropout,
         source: opened,
         validate: (values) => validate(values, context.signal),
-        ...(options.logitRange !== 'off' && {
-          reference: new Map([...values].map(([name, value]) => [name, value.slice()])),
-        }),
+        ...(reference && { reference }),
       },
       headed,
       dataset,
-      identity: {
-        classNames: spec.classNames,
-        start,
-        input: [spec.input.width, spec.input.height],
-        bins: spec.bins,
-      },
+      identity,
       plan: engine.plan,
       values,
       async close() {
@@ -95,6 +114,12 @@ export async function prepareTraining(
     await Promise.all([engine.close(), source?.close()]);
     throw error;
   }
+}
+
+/** What was repaired or left out is said, because it changes what is learned. */
+function faultNote({ kind, count, fileCount, faults: [first] }: FaultSummary): string {
+  const where = fileCount === 1 ? '' : ` in ${fileCount} files`;
+  return `${count} × ${kind}${where}${first === undefined ? '' : `, first: ${formatFault(first)}`}`;
 }
 
 function expectPictures(dataset: Dataset): readonly LabelledPicture[] {
@@ -176,7 +201,7 @@ function augmentAt({ augment, loop }: TrainOptions, epoch: number): TrainOptions
 }
 
 function criterionConfig(options: TrainOptions, { spec }: HeadedModel): CriterionConfig {
-  const base = options.preset === 'published' ? PUBLISHED_CRITERION : CRITERION_DEFAULTS;
+  const base = presetCriterion(options.preset);
   return {
     ...base,
     weights: { ...base.weights, ...options.weights },
@@ -197,6 +222,10 @@ function criterionConfig(options: TrainOptions, { spec }: HeadedModel): Criterio
           ? { kind: 'penalty', lambda: 10, reference: 'frozen-layer' }
           : { kind: 'zs-norm', reference: 'frozen-layer' },
   };
+}
+
+function copyOf(values: ParameterValues): ParameterValues {
+  return new Map([...values].map(([name, value]) => [name, value.slice()]));
 }
 
 /** Values of everything that changes: parameters and running statistics. */

@@ -1,21 +1,21 @@
 // A whole training run: prepares, trains, keeps the run's folder, and tells what happens.
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { basename, dirname, join, resolve } from 'node:path';
 import { createRandom, deriveSeed } from '#core';
 import type { HeadedModel, TrainablePart } from '#onnx';
 import { assembleDetector, serialize } from '#onnx';
-import { loadCheckpoint } from './checkpoint.ts';
+import { type Checkpoint, loadCheckpoint } from './checkpoint.ts';
 import { fillMask } from './dropout.ts';
 import type { Engine, ParameterValues } from './engines/engine.ts';
 import type { CacheProgress } from './features/feature-source.ts';
 import { startState, type TrainingEvent, train } from './loop.ts';
-import { completeRequest, type TrainOptions, type TrainRequest } from './options.ts';
+import { completeRequest, isScratch, type TrainOptions, type TrainRequest } from './options.ts';
 import { type PreparedTraining, prepareTraining } from './prepare.ts';
 import { toArguments } from './run/arguments.ts';
 import { openRunFiles, type RunFiles, type TrainingFacts } from './run/run-files.ts';
 import { isSheetDue, saveCurves, saveLawSheet } from './run/run-pictures.ts';
-import { restoreState, storedRun } from './run/state-file.ts';
+import { expectSameRun, restoreState, storedRun } from './run/state-file.ts';
 import { openTfevents } from './tfevents.ts';
 
 export interface TrainContext {
@@ -41,6 +41,8 @@ export type RunEvent =
       readonly epoch: number;
       readonly row: Readonly<Record<string, number>>;
       readonly isBest: boolean;
+      /** False where the epoch was not sound: the weights of the one before stay. */
+      readonly isKept: boolean;
     }
   | {
       readonly type: 'finished';
@@ -64,30 +66,35 @@ export interface StartFacts {
  * @throws DataError, ModelError, ConfigError, DeviceError; the reason of `signal` when it aborts
  */
 export async function* trainDetector(
-  request: TrainRequest,
+  given: TrainRequest,
   context: TrainContext,
 ): AsyncGenerator<RunEvent, void, undefined> {
+  const request = fromAnywhere(given);
   const options = completeRequest(request);
-  const { signal } = context;
+  const stored = context.resumeFrom === undefined ? undefined : await loadCheckpoint(context.resumeFrom);
+  // Whoever stops reading the events stops the work behind them, too.
+  const end = new AbortController();
+  const signal = AbortSignal.any([context.signal, end.signal]);
   const kept = context.cacheFolder;
   const cacheFolder = kept ?? (await mkdtemp(join(tmpdir(), 'edge-detect-')));
   const queue = createEventQueue();
+  const preparing = prepareTraining(options, {
+    cache: { folder: cacheFolder, keep: kept !== undefined },
+    signal,
+    openEngine: context.openEngine,
+    ...(stored && { expectRun: (identity) => expectSameRun(stored, identity) }),
+    onNote: (text) => queue.push({ type: 'note', text }),
+    onCache: (progress) => queue.push({ type: 'caching', ...progress }),
+  });
   try {
-    const preparing = prepareTraining(options, {
-      cache: { folder: cacheFolder, keep: kept !== undefined },
-      signal,
-      openEngine: context.openEngine,
-      onNote: (text) => queue.push({ type: 'note', text }),
-      onCache: (progress) => queue.push({ type: 'caching', ...progress }),
-    });
     yield* queue.drainUntil(preparing);
-    const prepared = await preparing;
-    try {
-      yield* runPrepared(request, prepared, context);
-    } finally {
-      await prepared.close();
-    }
+    yield* runPrepared(request, await preparing, { ...context, signal, ...(stored && { stored }) });
   } finally {
+    end.abort();
+    await preparing.then(
+      (prepared) => prepared.close(),
+      () => undefined, // its error has reached the reader
+    );
     if (kept === undefined) await rm(cacheFolder, { recursive: true, force: true });
   }
 }
@@ -95,7 +102,13 @@ export async function* trainDetector(
 async function* runPrepared(
   request: TrainRequest,
   prepared: PreparedTraining,
-  { folder, resumeFrom, signal, tfevents = false }: TrainContext,
+  {
+    folder,
+    resumeFrom = '',
+    stored,
+    signal,
+    tfevents = false,
+  }: TrainContext & { readonly stored?: Checkpoint },
 ): AsyncGenerator<RunEvent, void, undefined> {
   const options = completeRequest(request);
   const { setup, headed, identity, plan, values, dataset } = prepared;
@@ -104,10 +117,9 @@ async function* runPrepared(
     rows: [],
     seconds: 0,
   };
-  if (resumeFrom !== undefined) {
-    const checkpoint = await loadCheckpoint(resumeFrom);
-    earlier = storedRun(checkpoint, resumeFrom);
-    state = restoreState(state, checkpoint, identity);
+  if (stored !== undefined) {
+    earlier = storedRun(stored, resumeFrom);
+    state = restoreState(state, stored, identity);
   }
   const files = await openRunFiles({
     folder,
@@ -139,13 +151,19 @@ async function* runPrepared(
       const row = await files.save(event);
       await scalars?.write(event.epoch + 1, row, Date.now() / 1000);
       if (isSheetDue(event.epoch, options.loop.epochs)) await saveLawSheet(folder, event, validation);
-      yield { type: 'saved', epoch: event.epoch, row, isBest: event.isBest };
+      yield { type: 'saved', epoch: event.epoch, row, isBest: event.isBest, isKept: event.isSound };
     }
   } finally {
     await scalars?.close();
   }
   await saveCurves(folder, files.rows);
   yield { type: 'finished', files };
+}
+
+/** The same run wherever it is resumed from. */
+function fromAnywhere(request: TrainRequest): TrainRequest {
+  const model = isScratch(request.model) ? request.model : resolve(request.model);
+  return { ...request, data: resolve(request.data), model };
 }
 
 function assembleBytes(
@@ -157,7 +175,8 @@ function assembleBytes(
   const { monteCarloPasses: passes, loop } = options;
   const { data, preset, freeze, classLoss, gamma, beta } = options;
   const training = {
-    data,
+    // Which set, and nothing of the machine that it lies on.
+    data: join(basename(dirname(data)), basename(data)),
     ...(preset && { preset }),
     freeze,
     classLoss,

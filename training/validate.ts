@@ -36,13 +36,15 @@ export interface ValidatorParts {
   readonly engine: Engine;
   readonly criterion: Criterion;
   readonly source: Pick<BatchSource, 'validation' | 'validationCount'>;
+  /** What a logit range is held to. */
+  readonly reference?: ParameterValues;
 }
 
 /** Scores below take no part: AP needs the tail, and a longer one changes it in the fourth digit. */
 const LEAST_SCORE = 0.001;
 
 /** @returns undefined where the set has no validation pictures */
-export function createValidator({ spec, part, engine, criterion, source }: ValidatorParts) {
+export function createValidator({ spec, part, engine, criterion, source, reference }: ValidatorParts) {
   const detect = createBatchDetector(spec);
   return async (values: ParameterValues, signal?: AbortSignal): Promise<ValidationResult | undefined> => {
     if (source.validationCount === 0) return undefined;
@@ -52,7 +54,8 @@ export function createValidator({ spec, part, engine, criterion, source }: Valid
     for await (const batch of source.validation(signal ? { signal } : {})) {
       const inputs: Tensors = new Map([...batch.inputs, ...dropoutMasks(part, batch.names.length, 0)]);
       const { outputs } = await engine.forward(inputs, values, { mode: 'evaluate' });
-      means.add(criterion.evaluate(outputs, batch.targets).terms, batch.names.length);
+      const held = reference && (await engine.forward(inputs, reference, { mode: 'evaluate' }));
+      means.add(criterion.evaluate(outputs, batch.targets, held?.outputs).terms, batch.names.length);
       predictions.push(...detect(outputs, batch));
       pictures.push(...batch.pictures);
     }

@@ -40,7 +40,7 @@ export function startTrainingReport(): TrainingReport {
           break;
         case 'saved':
           bar.stop();
-          say(epochLine(event.row, event.isBest));
+          say(epochLine(event.row, event.isKept ? event.isBest : undefined));
           break;
         case 'stopped':
           if (event.reason === 'patience')
@@ -72,7 +72,8 @@ function startLines({ headed: { spec, freeze }, ...facts }: StartFacts): string[
   ];
 }
 
-function epochLine(row: Readonly<Record<string, number>>, isBest: boolean): string {
+/** @param isBest undefined where the epoch is not kept */
+function epochLine(row: Readonly<Record<string, number>>, isBest: boolean | undefined): string {
   const cell = (key: string, digits: number) => (row[key]?.toFixed(digits) ?? '-').padStart(9);
   return [
     String(row['epoch'] ?? '').padStart(7),
@@ -86,7 +87,7 @@ function epochLine(row: Readonly<Record<string, number>>, isBest: boolean): stri
     cell('metrics/mAP50(B)', 3),
     cell('metrics/mAP50-95(B)', 3),
     cell('metrics/LaECE0', 3),
-    isBest ? ' best' : '',
+    isBest === undefined ? ' not finite: not kept' : isBest ? ' best' : '',
   ].join('');
 }
 

@@ -1,9 +1,12 @@
 // The words of a `train` command line as the request that the training takes.
+import { resolve } from 'node:path';
 import { ConfigError } from '#core';
 import type { EngineRequest, TrainRequest } from '#training';
 import type { Config } from './config.ts';
 import { parseDevice } from './device.ts';
 import { defined } from './open.ts';
+import { OPTIONS } from './options.ts';
+import type { OptionType } from './values.ts';
 
 const AUGMENT_KEYS = [
   'hsv_h',
@@ -62,6 +65,57 @@ export function readTrainRequest(config: Config): TrainRequest {
     ...defined('cache', config.text('cache') as TrainRequest['cache']),
     ...defined('variants', config.number('variants')),
   };
+}
+
+/**
+ * What is written beside `resume=` must be what the run was started with.
+ * @param stored values by the names of the command line
+ * @throws ConfigError naming the first option that differs
+ */
+export function expectSameOptions(config: Config, stored: Readonly<Record<string, unknown>>): void {
+  const fixed = OPTIONS.filter(({ key, commands }) => commands.includes('train') && !CHANGEABLE.has(key));
+  for (const { key, type } of fixed) {
+    const now = givenValue(config, key, type);
+    const before = stored[key];
+    if (now === undefined || sameValue(key, now, before)) continue;
+    throw new ConfigError(`resume: the run has ${key}=${before ?? 'not set'}, and now it is ${key}=${now}`, {
+      hint: `leave ${key}= away, or start a new run with model= set to the weights/best.onnx of the old one`,
+    });
+  }
+}
+
+/** What may be another in a run that goes on. */
+const CHANGEABLE: ReadonlySet<string> = new Set([
+  'resume',
+  'epochs',
+  'patience',
+  'engine',
+  'device',
+  'threads',
+  'sessions',
+  'tfevents',
+  'cache_folder',
+]);
+
+function givenValue(config: Config, key: string, type: OptionType): unknown {
+  switch (type) {
+    case 'boolean':
+      return config.flag(key);
+    case 'number':
+    case 'integer':
+      return config.number(key);
+    case 'size':
+      return config.size(key);
+    default:
+      return config.text(key);
+  }
+}
+
+function sameValue(key: string, now: unknown, before: unknown): boolean {
+  if ((key === 'data' || key === 'model') && typeof now === 'string') {
+    return now === before || resolve(now) === before;
+  }
+  return String(now) === String(before);
 }
 
 export function readEngineRequest(config: Config): EngineRequest {

@@ -1,12 +1,11 @@
 // args.yaml: every option of a run under the name that the command line knows, so that the run can be typed again.
-import type { TrainOptions } from '../options.ts';
+import { presetCriterion, type TrainOptions } from '../options.ts';
 
 export function toArguments(options: TrainOptions): Record<string, unknown> {
-  const { loop, augment, weights, imageSize } = options;
+  const { loop, augment, imageSize } = options;
+  const weights = { ...presetCriterion(options.preset).weights, ...options.weights };
   const { cutout, dusk_strength, ...photometric } = augment;
   return {
-    task: 'detect',
-    mode: 'train',
     model: options.model,
     data: options.data,
     epochs: loop.epochs,

@@ -2,6 +2,7 @@
 import { mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { stringify } from 'yaml';
+import { outputFault } from '#runtime';
 import { saveCheckpoint, writeWhole } from '../checkpoint.ts';
 import type { ParameterValues } from '../engines/engine.ts';
 import type { EpochEvent } from '../loop.ts';
@@ -32,18 +33,27 @@ export interface RunFiles {
   readonly lastPath: string;
   /** Rows of results.csv, oldest first. */
   readonly rows: readonly Readonly<Record<string, number>>[];
-  /** Writes the epoch. Whatever moment the process dies at, the state file is that of a whole epoch. */
+  /** Writes the epoch; of one that is not sound, only its row. Whatever moment the process dies at, the state file is that of a whole epoch. */
   save(event: EpochEvent): Promise<Readonly<Record<string, number>>>;
 }
 
 export async function openRunFiles(options: RunFilesOptions): Promise<RunFiles> {
   const { folder, record, assemble } = options;
   const weights = join(folder, 'weights');
-  await mkdir(weights, { recursive: true });
+  await mkdir(weights, { recursive: true }).catch(unwritable(weights));
   await writeText(join(folder, 'args.yaml'), stringify(options.arguments));
   const rows = [...record.rows];
   let { seconds } = record;
   const [bestPath, lastPath] = [join(weights, 'best.onnx'), join(weights, 'last.onnx')];
+  const statePath = join(weights, 'last.state');
+  async function saveWeights(event: EpochEvent): Promise<void> {
+    const bytes = assemble(event.state.average.values, factsOf(event));
+    if (event.isBest) await writeWhole(bestPath, [bytes]).catch(unwritable(bestPath));
+    await writeWhole(lastPath, [bytes]).catch(unwritable(lastPath));
+    // Last, because it is what a resumed run believes: it takes its rows from there and writes them again.
+    const checkpoint = toCheckpoint(event.state, { ...record, rows, seconds });
+    await saveCheckpoint(statePath, checkpoint).catch(unwritable(statePath));
+  }
   return {
     folder,
     bestPath,
@@ -53,14 +63,7 @@ export async function openRunFiles(options: RunFilesOptions): Promise<RunFiles> 
       seconds += event.seconds;
       const row = resultsRow(event, seconds);
       rows.push(row);
-      const bytes = assemble(event.state.average.values, factsOf(event));
-      if (event.isBest) await writeWhole(bestPath, [bytes]);
-      await writeWhole(lastPath, [bytes]);
-      // Last, because it is what a resumed run believes: it takes its rows from there and writes them again.
-      await saveCheckpoint(
-        join(weights, 'last.state'),
-        toCheckpoint(event.state, { ...record, rows, seconds }),
-      );
+      if (event.isSound) await saveWeights(event);
       await writeText(
         join(folder, 'results.csv'),
         [resultsHeader(), ...rows.map(resultsLine), ''].join('\n'),
@@ -78,5 +81,12 @@ function factsOf({ epoch, validation }: EpochEvent): TrainingFacts {
 }
 
 function writeText(path: string, text: string): Promise<void> {
-  return writeWhole(path, [Buffer.from(text)]);
+  return writeWhole(path, [Buffer.from(text)]).catch(unwritable(path));
+}
+
+/** A full disk in the user's words. */
+function unwritable(path: string) {
+  return (cause: unknown): never => {
+    throw outputFault(path, cause);
+  };
 }

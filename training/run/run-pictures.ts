@@ -12,7 +12,7 @@ export function isSheetDue(epoch: number, epochs: number): boolean {
   return epoch === 0 || epoch === epochs - 1 || (epoch + 1) % step === 0;
 }
 
-/** Writes `laws/epoch12.png`; nothing where no detection is good enough to look at. */
+/** Writes `laws-epoch12.png`; nothing where no detection is good enough to look at. */
 export async function saveLawSheet(
   folder: string,
   { epoch, validation }: EpochEvent,

@@ -71,7 +71,7 @@ export function storedRun({ header }: Checkpoint, path: string): StoredRun {
  */
 export function restoreState(fresh: RunState, checkpoint: Checkpoint, identity: RunIdentity): RunState {
   const { header, arrays } = checkpoint;
-  expectSame(header['identity'] as RunIdentity, identity);
+  expectSameRun(checkpoint, identity);
   const part = (prefix: string) =>
     new Map(
       [...arrays]
@@ -102,7 +102,9 @@ function prefixed(prefix: string, arrays: ReadonlyMap<string, Float32Array<Array
   return [...arrays].map(([name, values]) => [`${prefix}/${name}`, values] as const);
 }
 
-function expectSame(stored: RunIdentity, wanted: RunIdentity): void {
+/** @throws ConfigError naming the first fact in which the stored run differs */
+export function expectSameRun({ header }: Checkpoint, wanted: RunIdentity): void {
+  const stored = header['identity'] as RunIdentity;
   for (const key of ['classNames', 'start', 'input', 'bins'] as const) {
     const [before, now] = [JSON.stringify(stored[key]), JSON.stringify(wanted[key])];
     if (before !== now) {

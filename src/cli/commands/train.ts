@@ -1,4 +1,5 @@
 // `edge-detect train`: a data set and a host to a detector whose score is a distribution.
+import { rmdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { createRunFolder } from '#runtime';
 import { chooseEngine, resumeRun, trainDetector } from '#training';
@@ -6,11 +7,18 @@ import type { Config } from '../config.ts';
 import { defined } from '../open.ts';
 import { say } from '../output.ts';
 import { startTrainingReport } from '../train-report.ts';
-import { readEngineRequest, readTrainRequest } from '../train-request.ts';
+import { expectSameOptions, readEngineRequest, readTrainRequest } from '../train-request.ts';
 
 export async function train(config: Config, signal: AbortSignal): Promise<void> {
   const resume = config.text('resume');
-  const resumed = resume === undefined ? undefined : await resumeRun(resume, config.number('epochs'));
+  const resumed =
+    resume === undefined
+      ? undefined
+      : await resumeRun(resume, {
+          ...defined('epochs', config.number('epochs')),
+          ...defined('patience', config.number('patience')),
+        });
+  if (resumed) expectSameOptions(config, resumed.arguments);
   const request = resumed?.request ?? readTrainRequest(config);
   const folder =
     resumed?.folder ??
@@ -20,6 +28,7 @@ export async function train(config: Config, signal: AbortSignal): Promise<void> 
       existOk: config.flag('exist_ok') ?? false,
     }));
   const report = startTrainingReport();
+  let canGoOn = resumed !== undefined;
   try {
     const engine = readEngineRequest(config);
     const events = trainDetector(request, {
@@ -34,9 +43,28 @@ export async function train(config: Config, signal: AbortSignal): Promise<void> 
         return chosen.engine;
       },
     });
-    for await (const event of events) report.tell(event);
+    for await (const event of events) {
+      if (event.type === 'saved' && event.isKept) canGoOn = true;
+      report.tell(event);
+    }
+  } catch (error) {
+    await removeEmpty(folder);
+    throw error;
   } finally {
     report.stop();
-    if (signal.aborted) say(`stopped; go on with: edge-detect train resume=${folder}`);
+    if (signal.aborted) {
+      say(
+        canGoOn
+          ? `stopped; go on with: edge-detect train resume=${folder}`
+          : 'stopped before an epoch was done: start again',
+      );
+    }
   }
+}
+
+/** A run that was refused leaves no folder behind; what holds anything stays. */
+async function removeEmpty(folder: string): Promise<void> {
+  await rmdir(folder).catch((error: NodeJS.ErrnoException) => {
+    if (error.code !== 'ENOTEMPTY' && error.code !== 'EEXIST') throw error;
+  });
 }
