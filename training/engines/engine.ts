@@ -15,7 +15,7 @@ export type ParameterValues = ReadonlyMap<string, Float32Array<ArrayBuffer>>;
 /** Where and how an engine runs; stored in the checkpoint, because bit-equality holds per plan. */
 export interface EnginePlan {
   readonly engine: 'onnx' | 'tfjs';
-  /** `cpu`, `cuda:0`; `wasm`, `tensorflow` for tfjs. */
+  /** `cpu`, `cuda:0`; for tfjs `wasm`, `tensorflow` (tfjs-node), `tensorflow-gpu`. */
   readonly backend: string;
   /** Threads inside one operator. */
   readonly threads: number;

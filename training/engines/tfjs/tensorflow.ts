@@ -42,13 +42,13 @@ async function loadWasm(): Promise<LoadedTensorflow> {
     tf = (await import('@tensorflow/tfjs')).default;
     await import('@tensorflow/tfjs-backend-wasm');
   } catch (cause) {
-    throw new DeviceError(`engine=tfjs-wasm: TensorFlow.js cannot be loaded: ${messageOf(cause)}`, {
+    throw new DeviceError(`TensorFlow.js cannot be loaded: ${messageOf(cause)}`, {
       hint: `npm install @tensorflow/tfjs@${VERSION} @tensorflow/tfjs-backend-wasm@${VERSION}`,
       cause,
     });
   }
   if (!(await tf.setBackend('wasm'))) {
-    throw new DeviceError('engine=tfjs-wasm: the WebAssembly backend does not start here', {
+    throw new DeviceError('the WebAssembly backend of TensorFlow.js does not start here', {
       hint: 'use engine=onnx device=cpu',
     });
   }
@@ -72,12 +72,9 @@ async function loadBinding(
   await tf.setBackend('tensorflow');
   const gpu = backend === 'tfjs-node-gpu';
   if (gpu && (tf.backend() as { isUsingGpuDevice?: boolean }).isUsingGpuDevice !== true) {
-    throw new DeviceError(
-      `engine=tfjs-node-gpu: ${name} is installed, but TensorFlow found no GPU to use; ${CUDA_NEEDED}`,
-      {
-        hint: 'install the CUDA 11.2 and cuDNN 8.1 libraries and the NVIDIA driver, or use engine=onnx',
-      },
-    );
+    throw new DeviceError(`${name} is installed, but TensorFlow found no GPU to use; ${CUDA_NEEDED}`, {
+      hint: 'install the CUDA 11.2 and cuDNN 8.1 libraries and the NVIDIA driver, or use engine=onnx',
+    });
   }
   const plan = { engine: 'tfjs', threads: availableParallelism(), workers: 1 } as const;
   return { tf, backendName: 'tensorflow', plan: { ...plan, backend: gpu ? 'tensorflow-gpu' : 'tensorflow' } };
@@ -94,7 +91,7 @@ function cannotLoad(backend: 'tfjs-node' | 'tfjs-node-gpu', name: string, cause:
   const missing = messageOf(cause).includes(`Cannot find module '${name}'`);
   const why = missing ? 'is not installed' : `cannot be loaded: ${messageOf(cause)}`;
   const needs = backend === 'tfjs-node-gpu' ? `; ${CUDA_NEEDED}` : '';
-  return new DeviceError(`engine=${backend}: the package ${name} ${why}${needs}`, {
+  return new DeviceError(`the package ${name} ${why}${needs}`, {
     hint: `npm install ${name}@${VERSION}, or use engine=onnx, which needs no further package`,
     cause,
   });
