@@ -1,0 +1,226 @@
+// The studies as a user runs them, on a tiny set and a host with random weights: what they say is no science here, but
+// it must be complete, and calibration must never be judged by the camera that it was fitted on.
+import { spawn } from 'node:child_process';
+import {
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { calibrateScore, fitPlatt } from '#core';
+import { serialize } from '#onnx';
+import { crossCalibrated } from '../../samples/studies/common/cross-fit.ts';
+import type { HeldOut } from '../../samples/studies/common/hold-out.ts';
+import { type Run, summarize } from '../../samples/studies/common/summary.ts';
+import { tinyHost } from '../support/tiny-hosts.ts';
+import { writeShapeSet } from '../support/training-sets.ts';
+
+const scratch = mkdtempSync(join(tmpdir(), 'studies-'));
+const host = join(scratch, 'host.onnx');
+const data = join(scratch, 'set', 'data.yaml');
+
+beforeAll(async () => {
+  writeFileSync(host, serialize(tinyHost('yolox')));
+  await writeShapeSet(join(scratch, 'set'), { train: 16 });
+  nameCameras(join(scratch, 'set'), 4);
+});
+afterAll(() => rmSync(scratch, { recursive: true, force: true }));
+
+/** `train005.png` becomes `c1-train005.png`, its label too. */
+function nameCameras(folder: string, cameras: number): void {
+  for (const kind of ['images', 'labels']) {
+    const names = readdirSync(join(folder, kind, 'train')).sort();
+    for (const [index, name] of names.entries()) {
+      const path = join(folder, kind, 'train');
+      renameSync(join(path, name), join(path, `c${index % cameras}-${name}`));
+    }
+  }
+}
+
+interface Ended {
+  readonly code: number | null;
+  readonly stdout: string;
+  readonly stderr: string;
+}
+
+function runStudy(name: string, ...words: readonly string[]): Promise<Ended> {
+  const main = fileURLToPath(new URL(`../../dist/samples/studies/${name}/main.js`, import.meta.url));
+  const child = spawn(process.execPath, [main, ...words], { stdio: ['ignore', 'pipe', 'pipe'] });
+  let [stdout, stderr] = ['', ''];
+  child.stdout.setEncoding('utf8').on('data', (text: string) => {
+    stdout += text;
+  });
+  child.stderr.setEncoding('utf8').on('data', (text: string) => {
+    stderr += text;
+  });
+  return new Promise((resolve, reject) => {
+    child.once('error', reject);
+    child.once('close', (code) => resolve({ code, stdout, stderr }));
+  });
+}
+
+interface Results {
+  readonly setting: Readonly<Record<string, unknown>>;
+  readonly runs: readonly Run[];
+}
+
+describe('a study', () => {
+  it('runs every arm under every seed and reports what it measured', { timeout: 120_000 }, async () => {
+    const out = join(scratch, 'published.json');
+    const { code, stdout, stderr } = await runStudy(
+      'published',
+      `data=${data}`,
+      `model=${host}`,
+      'seeds=2',
+      'epochs=1',
+      'variants=0',
+      `out=${out}`,
+    );
+    expect(stderr).toMatch(/seed 0, held out c0 c1, default: AP50/);
+    expect(stderr).toMatch(/seed 1, held out c2 c3, published: AP50/);
+    expect(code).toBe(0);
+    for (const arm of ['default', 'published']) expect(stdout).toMatch(new RegExp(`^\\| ${arm} +\\| `, 'm'));
+    const { setting, runs } = JSON.parse(readFileSync(out, 'utf8')) as Results;
+    expect(setting).toMatchObject({ seeds: 2, epochs: 1, host: 'host.onnx' });
+    expect(runs.map(({ arm, seed }) => `${arm} ${seed}`)).toEqual([
+      'default 0',
+      'published 0',
+      'default 1',
+      'published 1',
+    ]);
+    for (const { figures } of runs) {
+      expect(figures['ap50']).toBeGreaterThanOrEqual(0);
+      expect(figures['rule 0.25 exchanged']).toBeLessThanOrEqual(figures['rule 0.25 kept'] ?? -1);
+    }
+  });
+
+  it('gives lines of JSON, and runs the arms that are named', { timeout: 120_000 }, async () => {
+    const { code, stdout } = await runStudy(
+      'losses',
+      `data=${data}`,
+      `model=${host}`,
+      'seeds=1',
+      'epochs=1',
+      'variants=0',
+      'hold=c1,c3',
+      'arms=BCE,QFL',
+      '--json',
+    );
+    expect(code).toBe(0);
+    const lines = stdout
+      .trimEnd()
+      .split('\n')
+      .map((line) => JSON.parse(line) as Record<string, unknown>);
+    expect(lines.map(({ type, arm }) => `${type} ${arm}`)).toEqual([
+      'run BCE',
+      'run QFL',
+      'summary BCE',
+      'summary QFL',
+    ]);
+    expect(lines[0]?.['heldOut']).toEqual(['c1', 'c3']);
+  });
+
+  it('says what it does not understand', { timeout: 60_000 }, async () => {
+    const wrongKey = await runStudy('losses', `data=${data}`, `model=${host}`, 'sedes=3');
+    expect(wrongKey.code).toBe(3);
+    expect(wrongKey.stderr).toContain('did you mean seeds=');
+    const wrongArm = await runStudy('losses', `data=${data}`, `model=${host}`, 'arms=MSE');
+    expect(wrongArm.code).toBe(3);
+    expect(wrongArm.stderr).toContain('this study has DFL + BS-GRA, ');
+    const missing = await runStudy('excess-variance', `model=${host}`);
+    expect(missing.stderr).toContain('data= is missing');
+  });
+
+  it('needs cameras that it can hold out', { timeout: 60_000 }, async () => {
+    const folder = join(scratch, 'two');
+    mkdirSync(folder);
+    await writeShapeSet(folder, { train: 4 });
+    nameCameras(folder, 2);
+    const { code, stderr } = await runStudy('losses', `data=${join(folder, 'data.yaml')}`, `model=${host}`);
+    expect(code).toBe(4);
+    expect(stderr).toContain('2 groups of pictures, a study holds out 2');
+  });
+});
+
+describe('what a study sums up', () => {
+  const run = (arm: string, seed: number, ap: number | null): Run => {
+    return { arm, seed, heldOut: [], seconds: 1, figures: { ap } };
+  };
+
+  it('gives mean and range per arm, and differences under the same seed', () => {
+    const [first, second] = summarize([
+      run('a', 0, 0.2),
+      run('b', 0, 0.3),
+      run('a', 1, 0.6),
+      run('b', 1, 0.5),
+      run('b', 2, null),
+    ]);
+    expect(first?.figures['ap']).toEqual({ mean: 0.4, low: 0.2, high: 0.6, count: 2 });
+    expect(first?.differences).toBeUndefined();
+    expect(second?.differences?.['ap']?.low).toBeCloseTo(-0.1, 12);
+    expect(second?.differences?.['ap']?.high).toBeCloseTo(0.1, 12);
+    expect(second?.differences?.['ap']?.count).toBe(2);
+  });
+});
+
+describe('calibration across cameras', () => {
+  // Camera a: every box is an object. Camera b: one in four is. Scores vary with the place, so that maps have a slope.
+  const size = { width: 400, height: 400 };
+  const boxAt = (place: number) => ({ x1: 10 + 40 * (place % 8), y1: 10, x2: 40 + 40 * (place % 8), y2: 40 });
+  const scoreAt = (place: number) => 0.1 + 0.09 * place;
+  const isObject = (camera: string, place: number) => (camera === 'a' ? place !== 2 : place % 4 === 3);
+  const places = [0, 1, 2, 3, 4, 5, 6, 7];
+  const pictures = ['a', 'a', 'a', 'b', 'b', 'b'].map((camera, index) => ({
+    path: `/${camera}-${index}.jpg`,
+    id: index,
+    objects: places
+      .filter((place) => isObject(camera, place))
+      .map((place) => {
+        const { x1, y1, x2, y2 } = boxAt(place);
+        const box = { x1: x1 / 400, y1: y1 / 400, x2: x2 / 400, y2: y2 / 400 };
+        return { classId: 0, ...box, crowd: false, difficult: false };
+      }),
+  }));
+  const heldOut: HeldOut = { groups: ['a', 'b'], file: '', classNames: ['car'], pictures };
+  const predictions = {
+    classNames: ['car'],
+    pictures: pictures.map(() => ({
+      size,
+      detections: [...places.map((place) => [place, scoreAt(place)] as const), [7, 0.005] as const].map(
+        ([place, score]) => ({
+          box: { ...boxAt(place) },
+          classId: 0,
+          className: 'car',
+          score,
+          rawScore: score,
+        }),
+      ),
+    })),
+  } as unknown as Parameters<typeof crossCalibrated>[1];
+
+  const mapOf = (camera: string) => {
+    const rows = [0, 1, 2].flatMap(() => places);
+    return fitPlatt(
+      rows.map(scoreAt),
+      rows.map((place) => Number(isObject(camera, place))),
+    )!;
+  };
+
+  it('sends the boxes of each camera through the map of the other, and leaves out the least scores', () => {
+    const { detections } = crossCalibrated(heldOut, predictions, 'correct');
+    expect(detections.scores).toHaveLength(6 * places.length);
+    pictures.forEach(({ path }, picture) => {
+      const other = mapOf(path.startsWith('/a') ? 'b' : 'a');
+      for (const place of places) {
+        expect(detections.scores[8 * picture + place]).toBeCloseTo(calibrateScore(other, scoreAt(place)), 9);
+      }
+    });
+  });
+});
