@@ -40,7 +40,7 @@ export function inputGradient(tf: Tensorflow, { inputs, attrs }: KernelCall): Te
     { input: attrs?.['inputShape'] as Tensor4['shape'], filter: filter.shape },
     attrs,
   );
-  const turned = tf.transpose(tf.reverse(filter, [0, 1]), [0, 1, 3, 2]) as Tensor4;
+  const taps = tapsOf(tf, filter);
   const { strides, begin, sizes, batch, channels } = windows;
   const [rowStride, columnStride] = strides;
   /** Positions of a phase: the padded picture is as long as its last row that counts. */
@@ -48,7 +48,7 @@ export function inputGradient(tf: Tensorflow, { inputs, attrs }: KernelCall): Te
   const columns = Math.ceil((begin[1] + sizes[1]) / columnStride);
   const lines = Array.from({ length: rowStride }, (_, row) => {
     const phases = Array.from({ length: columnStride }, (_, column) =>
-      phaseOf(tf, { dy, turned, windows, phase: [row, column], counts: [rows, columns] }),
+      phaseOf(tf, { dy, taps, windows, phase: [row, column], counts: [rows, columns] }),
     );
     // [N, rows, columns, s · C] is the same as [N, rows, columns · s, C].
     return tf.reshape(concatenated(tf, phases, 3), [batch, rows, 1, columns * columnStride * channels]);
@@ -67,36 +67,40 @@ export function inputGradient(tf: Tensorflow, { inputs, attrs }: KernelCall): Te
 
 interface Phase {
   readonly dy: Tensor4;
-  /** The kernel with rows and columns reversed, [kh, kw, K, C]. */
-  readonly turned: Tensor4;
+  /** The kernel by tap, row by row, each [1, K · C]. */
+  readonly taps: readonly Tensor[];
   readonly windows: Windows;
   readonly phase: readonly [number, number];
   readonly counts: readonly [number, number];
 }
 
 /** dx[q] = Σ_a dy[q − a] · W[r + s·a] along both axes. @returns [N, counts…, C] */
-function phaseOf(tf: Tensorflow, { dy, turned, windows, phase, counts }: Phase): Tensor {
-  const { kernel, strides, outSizes, batch, channels } = windows;
-  const taps = ([0, 1] as const).map((axis) => tapsOf(kernel[axis], strides[axis], phase[axis]));
-  const [rows = [], columns = []] = taps;
-  if (rows.length === 0 || columns.length === 0) return tf.zeros([batch, ...counts, channels]);
+function phaseOf(tf: Tensorflow, { dy, taps, windows, phase, counts }: Phase): Tensor {
+  const { kernel, strides, outSizes, batch, channels, outChannels } = windows;
+  const [rows, columns] = [0, 1].map((axis) =>
+    positionsOf(kernel[axis] ?? 1, strides[axis] ?? 1, phase[axis] ?? 0),
+  );
+  if (!rows?.length || !columns?.length) return tf.zeros([batch, ...counts, channels]);
   const wide = fit(tf, dy, {
     rows: [rows.length - 1, counts[0] - outSizes[0]],
     columns: [columns.length - 1, counts[1] - outSizes[1]],
   }) as Tensor4;
-  const part = picked(tf, picked(tf, turned, rows, 0), columns, 1) as Tensor4;
-  return tf.conv2d(wide, part, 1, 'valid');
+  const seen = rows.flatMap((row) => columns.flatMap((column) => taps[row * kernel[1] + column] ?? []));
+  const part = tf.reshape(concatenated(tf, seen, 0), [rows.length, columns.length, outChannels, channels]);
+  return tf.conv2d(wide, part as Tensor4, 1, 'valid');
 }
 
-/** Positions r, r + s, r + 2s … of a kernel axis, as they stand in the reversed kernel, ascending. */
-function tapsOf(size: number, stride: number, phase: number): readonly number[] {
+/** Positions r, r + s, r + 2s … of a kernel axis, the last first: the kernel turned round. */
+function positionsOf(size: number, stride: number, phase: number): readonly number[] {
   const count = Math.max(Math.ceil((size - phase) / stride), 0);
-  return Array.from({ length: count }, (_, tap) => size - 1 - (phase + (count - 1 - tap) * stride));
+  return Array.from({ length: count }, (_, tap) => phase + (count - 1 - tap) * stride);
 }
 
-function picked(tf: Tensorflow, x: Tensor, positions: readonly number[], axis: number): Tensor {
-  if (positions.length === x.shape[axis]) return x;
-  return tf.gather(x, tf.tensor1d([...positions], 'int32'), axis);
+/** As pieces, which are put together by copying whole runs; the backend's reversal moves value by value. */
+function tapsOf(tf: Tensorflow, filter: Tensor4): readonly Tensor[] {
+  const [rows, columns, channels, outChannels] = filter.shape;
+  const swapped = tf.transpose(tf.reshape(filter, [rows * columns, channels, outChannels]), [0, 2, 1]);
+  return tf.split(tf.reshape(swapped, [rows * columns, outChannels * channels]), rows * columns, 0);
 }
 
 function concatenated(tf: Tensorflow, parts: readonly Tensor[], axis: number): Tensor {
