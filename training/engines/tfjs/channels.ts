@@ -1,9 +1,9 @@
 // Sums, shifts and factors per channel over channels-last tensors: what convolutions and normalisations share.
-import type { Tensor, Tensorflow } from './tensorflow.ts';
+import type { Tensor, Tensor4, Tensorflow } from './tensorflow.ts';
 
 /**
- * Sum over all axes but the last, in two steps of about equal length, which keeps the rounding error of float32 small.
- * On WebAssembly as products with rows of ones: its reductions over leading axes transpose first.
+ * Sum over all axes but the last. On WebAssembly as two poolings over windows of about equal length, which keeps the
+ * rounding error of float32 small: its reductions over leading axes transpose first, its matrix products pack first.
  * @param x [..., C] @returns [C]
  */
 export function channelSums(tf: Tensorflow, x: Tensor): Tensor {
@@ -11,9 +11,9 @@ export function channelSums(tf: Tensorflow, x: Tensor): Tensor {
   if (tf.getBackend() !== 'wasm') return tf.sum(tf.reshape(x, [-1, channels]), 0);
   const count = x.size / channels;
   const groups = divisorNearRoot(count);
-  const lines = tf.reshape(x, [count / groups, groups * channels]);
-  const partial = tf.matMul(tf.ones([1, count / groups]), lines);
-  return tf.reshape(tf.matMul(tf.ones([1, groups]), tf.reshape(partial, [groups, channels])), [channels]);
+  const lines: Tensor4 = tf.reshape(x, [1, count / groups, groups, channels]);
+  const means = tf.avgPool(tf.avgPool(lines, [count / groups, 1], 1, 'valid'), [1, groups], 1, 'valid');
+  return tf.mul(tf.reshape(means, [channels]), count);
 }
 
 /** Largest divisor of `count` that is at most its root. */
