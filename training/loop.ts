@@ -127,7 +127,8 @@ export async function* train(
       if (terms === undefined) {
         skippedSteps++;
         yield { type: 'skipped', epoch, step, names };
-        if (++skippedInRow === FAULT_LIMIT) throw diverged('the training loss', epoch, step, names);
+        if (++skippedInRow === FAULT_LIMIT)
+          throw diverged(`${FAULT_LIMIT} times in a row`, epoch, step, names);
         continue;
       }
       skippedInRow = 0;
@@ -156,12 +157,14 @@ export async function* train(
       isBest,
       state: { epoch: epoch + 1, step, values, average, optimizer, best },
     };
-    if (unsoundInRow === FAULT_LIMIT) throw diverged('the validation loss', epoch, step, names);
+    if (unsoundInRow === FAULT_LIMIT)
+      throw diverged(`after ${FAULT_LIMIT} epochs in a row`, epoch, step, names);
     if (config.patience > 0 && epoch - best.epoch >= config.patience) {
       yield { type: 'stopped', epoch, reason: 'patience' };
       return;
     }
   }
+  if (best.epoch < 0) throw diverged('after any epoch', config.epochs - 1, step, names);
   yield { type: 'stopped', epoch: config.epochs - 1, reason: 'epochs' };
 }
 
@@ -199,9 +202,9 @@ function areFinite(values: ParameterValues): boolean {
   return true;
 }
 
-function diverged(what: string, epoch: number, step: number, names: readonly string[]): DataError {
+function diverged(when: string, epoch: number, step: number, names: readonly string[]): DataError {
   return new DataError(
-    `${what} was not finite ${FAULT_LIMIT} times in a row (epoch ${epoch + 1}, step ${step}); the last batch held ${names.join(', ')}`,
+    `losses or weights were not finite ${when} (epoch ${epoch + 1}, step ${step}); the last batch held ${names.join(', ')}`,
     {
       hint: 'the last good checkpoint stays, if there was one; lower lr0=, or look at these pictures and their labels with `edge-detect inspect data=…`',
     },

@@ -91,7 +91,7 @@ describe('a loss that is not a number', () => {
       exitCode: 4,
       // The fault goes over the end of epoch 3, whose first step was the last good one.
       message: expect.stringMatching(
-        /training loss was not finite 3 times in a row \(epoch 4, step 8\).*train00\d\.png, .*train00\d\.png/,
+        /losses or weights were not finite 3 times in a row \(epoch 4, step 8\).*train00\d\.png, .*train00\d\.png/,
       ),
       hint: expect.stringMatching(/lr0=.*inspect data=/),
     });
@@ -111,13 +111,26 @@ describe('a loss that is not a number', () => {
     expect(header).toMatchObject({ epoch: 2, step: 2 });
   });
 
+  it('a step that throws the weights out of range is not kept, though its own loss was fine', async () => {
+    const alone = await writeShapeSet(folder.join('alone'), { train: 4 });
+    const wild = request(alone, { epochs: 1, lr0: 1e38, optimizer: 'sgd' });
+    const events: RunEvent[] = [];
+    const onEvent = (event: RunEvent) => events.push(event) < 0;
+    await expect(trainToEnd(wild, { folder: folder.join('overflow'), onEvent })).rejects.toMatchObject({
+      message: expect.stringMatching(/not finite after any epoch \(epoch 1, step 1\)/),
+    });
+    expect(skippedOf(events)).toEqual([]);
+    expect(events.find(({ type }) => type === 'saved')).toMatchObject({ isKept: false, isBest: false });
+    expect(await readdir(folder.join('overflow', 'weights'))).toEqual([]);
+  });
+
   it('after lr0=1e6 on four pictures: a failing end, and nothing broken is best or last', async () => {
     const four = await writeShapeSet(folder.join('four'), { train: 4, val: 2 });
     const events: RunEvent[] = [];
     const onEvent = (event: RunEvent) => events.push(event) < 0;
     const wild = request(four, { epochs: 40, lr0: 1e6, freeze: 'none', optimizer: 'sgd' });
     await expect(trainToEnd(wild, { folder: folder.join('wild'), onEvent })).rejects.toMatchObject({
-      message: expect.stringMatching(/not finite 3 times in a row/),
+      message: expect.stringMatching(/not finite (3 times|after 3 epochs) in a row/),
     });
     await expectNumbersOnly('wild');
     for (const event of events) {
