@@ -46,9 +46,15 @@ async function changedConstants(before: string, after: string): Promise<Readonly
 
 describe('freeze=', () => {
   const counts: number[] = [];
-  for (const freeze of ['towers', 'neck', 'backbone', 'none'] as const) {
+  // The whole net from random weights does not bear the steps of a small head.
+  for (const [freeze, lr0] of [
+    ['towers', 0.02],
+    ['neck', 0.005],
+    ['backbone', 0.005],
+    ['none', 0.005],
+  ] as const) {
     it(`${freeze}: the loss falls, and more is trained than at the level before`, async () => {
-      const run = await adapt(freeze, { freeze, lr0: 0.02 });
+      const run = await adapt(freeze, { freeze, lr0 });
       expect(lossOf(run.rows.at(-1))).toBeLessThan(0.9 * lossOf(run.rows[0]));
       const started = run.events.find((event) => event.type === 'started');
       const count = started?.type === 'started' ? started.facts.parameterCount : 0;
