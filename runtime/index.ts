@@ -23,6 +23,7 @@ export type { ModelOptions, OpenModel, UncertaintyRequest } from './open-model.t
 export { describeCapabilities, openModel } from './open-model.ts';
 export type { RunOptions, RunSummary } from './run.ts';
 export { runDetections } from './run.ts';
+export { disableTelemetry } from './session/no-telemetry.ts';
 export { openOrtNodeSession } from './session/ort-node.ts';
 export { probeProviders } from './session/probe.ts';
 export type { InputArray, Provider, RunResult, Session, SessionInput } from './session/session.ts';

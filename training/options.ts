@@ -86,7 +86,7 @@ export interface TrainOptions {
 }
 
 /** A head on cached features sees a fixed set of variants, and mosaics would cost it the host's sense of scale. */
-const HOST_DEFAULTS = { epochs: 60, lr0: 0.002, augment: { ...AUGMENT_DEFAULTS, mosaic: 0 } };
+const HOST_DEFAULTS = { epochs: 30, lr0: 0.002, augment: { ...AUGMENT_DEFAULTS, mosaic: 0 } };
 const SCRATCH_DEFAULTS = { epochs: 150, lr0: 0.002, augment: { ...AUGMENT_DEFAULTS, mosaic: 0.5 } };
 
 const GIGABYTE = 1e9;

@@ -3,6 +3,7 @@
 import { Worker } from 'node:worker_threads';
 import { DeviceError, ModelError } from '#core';
 import { cudaHint, missingCudaLibrary } from './missing-library.ts';
+import { disableTelemetry } from './no-telemetry.ts';
 import type { FromWorker, ToWorker } from './ort-messages.ts';
 import type { InputArray, RunResult, Session, SessionInput, SessionOptions } from './session.ts';
 import { providerName } from './session.ts';
@@ -87,6 +88,7 @@ export interface PreparedSession {
 }
 
 export function prepareOrtNodeSession(): PreparedSession {
+  disableTelemetry();
   const worker = new Worker(workerUrl());
   const close = () => worker.postMessage({ type: 'close' } satisfies ToWorker);
   let opened = false;

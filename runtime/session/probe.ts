@@ -1,10 +1,9 @@
 // Which providers really work here: each is tried with a session, since the list of what was compiled in says little.
-
-import * as ort from 'onnxruntime-node';
 import { EdgeDetectError } from '#core';
 import type { Probe } from '#devices';
 import { ElementType, graph, model, node, serialize, valueInfo } from '#onnx';
 import { cudaHint } from './missing-library.ts';
+import { disableTelemetry } from './no-telemetry.ts';
 import { openOrtNodeSession } from './ort-node.ts';
 import { type Provider, providerName } from './session.ts';
 
@@ -17,6 +16,8 @@ export async function probeProviders(): Promise<readonly Probe[]> {
 }
 
 async function probeProvider(provider: Provider): Promise<Probe> {
+  disableTelemetry();
+  const ort = await import('onnxruntime-node'); // here, because loading it costs every program that never asks
   const name = providerName(provider);
   const compiledIn = ort.listSupportedBackends().some((backend) => backend.name === provider.kind);
   if (!compiledIn) {

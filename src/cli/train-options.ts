@@ -4,7 +4,7 @@ import type { OptionSpec } from './options.ts';
 const TRAIN: OptionSpec['commands'] = ['train'];
 
 export const TRAIN_OPTIONS: readonly OptionSpec[] = [
-  number('epochs', 1, 100_000, '60 on a host, 150 from scratch', 'passes over the data', 'integer'),
+  number('epochs', 1, 100_000, '30 on a host, 150 from scratch', 'passes over the data', 'integer'),
   number('batch', 1, 4096, '8', 'pictures per step', 'integer', ['batch_size']),
   number(
     'patience',

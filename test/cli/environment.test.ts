@@ -1,6 +1,6 @@
 // What the machine lacks is named, and nothing stands in for it in silence: CUDA, ffmpeg.
 import { chmodSync } from 'node:fs';
-import { mkdir } from 'node:fs/promises';
+import { mkdir, readdir } from 'node:fs/promises';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { faultsOfRefusal, RunFolder, solidPng } from '../support/run-folder.ts';
 import { constantDetector } from '../support/tiny-models.ts';
@@ -108,5 +108,14 @@ describe('ffmpeg', () => {
     expect(broken.stderr).toMatch(/failing\/ffmpeg does not run .*libx\.so\.9: not found/s);
     expect(faultsOfRefusal(noProgram, 6)).toEqual([]);
     expect(noProgram.stderr).toMatch(/a\.png (is not executable|was not found)/);
+  });
+});
+
+describe('the temporary folder', () => {
+  it('stays empty: the telemetry of the runtime is off', async () => {
+    await mkdir(folder.join('temporary'), { recursive: true });
+    const { code } = await folder.run(predict('source=a.png'), { env: { TMPDIR: folder.join('temporary') } });
+    expect(code).toBe(0);
+    expect(await readdir(folder.join('temporary'))).toEqual([]);
   });
 });

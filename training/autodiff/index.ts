@@ -1,3 +1,3 @@
 // Reverse-mode differentiation of ONNX graphs.
-export type { GradientProgram, NamedShape, NamedTensor, UnsupportedNode } from './differentiate.ts';
+export type { GradientProgram, NamedShape } from './differentiate.ts';
 export { differentiate, unsupportedNodes } from './differentiate.ts';

@@ -51,7 +51,7 @@ export function readStudyOptions(
     data: required(values, 'data'),
     model: required(values, 'model'),
     seeds: countOf(values, 'seeds', 3, 1),
-    epochs: countOf(values, 'epochs', 12, 1),
+    epochs: countOf(values, 'epochs', 8, 1),
     batch: countOf(values, 'batch', 8, 1),
     variants: countOf(values, 'variants', 1, 0),
     classes,

@@ -1,6 +1,7 @@
 // The engine's side of one worker thread: questions out, answers in.
 import { Worker } from 'node:worker_threads';
 import { DeviceError, ModelError } from '#core';
+import { disableTelemetry } from '#runtime';
 import type { FlatArray, FromWorker, ToWorker } from './messages.ts';
 
 export interface Answer {
@@ -37,6 +38,7 @@ function workerUrl(): URL {
 }
 
 export function startWorker(): WorkerClient {
+  disableTelemetry();
   // Options of the program are not handed on: a condition that resolves to sources would break the built worker.
   const worker = new Worker(workerUrl(), { execArgv: [] });
   const waiting = new Map<number, Waiting>();
