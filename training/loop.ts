@@ -192,7 +192,7 @@ async function trainStep(
   const backward = await engine.backward(state!, gradients);
   if (!Number.isFinite(clipGradients(backward.gradients, config.clip))) return undefined;
   optimizer.step(values, backward.gradients, rate);
-  updateStatistics(values, backward.statistics);
+  updateStatistics(values, backward.statistics, average.updates);
   average.update(values);
   return terms;
 }
