@@ -18,6 +18,7 @@ import { calibrateScore, fitPlatt } from '#core';
 import { serialize } from '#onnx';
 import { crossCalibrated } from '../../samples/studies/common/cross-fit.ts';
 import type { HeldOut } from '../../samples/studies/common/hold-out.ts';
+import { bestBoxes } from '../../samples/studies/common/quality-figures.ts';
 import { type Run, summarize } from '../../samples/studies/common/summary.ts';
 import { tinyHost } from '../support/tiny-hosts.ts';
 import { writeShapeSet } from '../support/training-sets.ts';
@@ -222,5 +223,15 @@ describe('calibration across cameras', () => {
         expect(detections.scores[8 * picture + place]).toBeCloseTo(calibrateScore(other, scoreAt(place)), 9);
       }
     });
+  });
+
+  it('takes the best boxes of all pictures together, in their order', () => {
+    const best = bestBoxes(predictions, 15);
+    expect(best.pictures).toHaveLength(6);
+    // The two best places of all six pictures, and the third of the first three.
+    expect(best.pictures.map(({ detections }) => detections.map(({ score }) => score.toFixed(2)))).toEqual([
+      ...Array.from({ length: 3 }, () => ['0.55', '0.64', '0.73']),
+      ...Array.from({ length: 3 }, () => ['0.64', '0.73']),
+    ]);
   });
 });

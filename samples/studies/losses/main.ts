@@ -1,6 +1,6 @@
 // Does a score that is a distribution, with BS-GRA on the classes, beat the usual losses, and on what?
 //   node dist/samples/studies/losses/main.js data=… model=… [seeds=3]
-import { QUALITY_COLUMNS, qualityFigures, SCALE_COLUMNS } from '../common/quality-figures.ts';
+import { EQUAL_COLUMNS, QUALITY_COLUMNS, qualityFigures, SCALE_COLUMNS } from '../common/quality-figures.ts';
 import { runStudy, type Study } from '../common/study.ts';
 import { figureTable } from '../common/table.ts';
 import type { Arm } from '../common/train-arm.ts';
@@ -37,6 +37,7 @@ const study: Study = {
   tables: (summaries) => [
     figureTable(summaries, QUALITY_COLUMNS),
     `Difference from ${ARMS[0]?.name} under the same seed:\n\n${figureTable(summaries, QUALITY_COLUMNS, 'differences')}`,
+    `Over as many boxes as there are objects, the highest scores of all:\n\n${figureTable(summaries, EQUAL_COLUMNS)}`,
     figureTable(summaries, SCALE_COLUMNS),
   ],
 };

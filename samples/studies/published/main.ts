@@ -1,6 +1,6 @@
 // The published recipe beside the corrected default: training, calibration, variance, threshold and suppression.
 //   node dist/samples/studies/published/main.js data=… model=… [seeds=3]
-import { QUALITY_COLUMNS, qualityFigures, SCALE_COLUMNS } from '../common/quality-figures.ts';
+import { EQUAL_COLUMNS, QUALITY_COLUMNS, qualityFigures, SCALE_COLUMNS } from '../common/quality-figures.ts';
 import { runStudy, type Study } from '../common/study.ts';
 import { figureTable } from '../common/table.ts';
 import type { Arm } from '../common/train-arm.ts';
@@ -35,6 +35,7 @@ const study: Study = {
   tables: (summaries) => [
     figureTable(summaries, QUALITY_COLUMNS),
     `Difference from the default under the same seed:\n\n${figureTable(summaries, QUALITY_COLUMNS, 'differences')}`,
+    `Over as many boxes as there are objects, the highest scores of all:\n\n${figureTable(summaries, EQUAL_COLUMNS)}`,
     figureTable(summaries, SCALE_COLUMNS),
     `Partial correlation with (y − E)², E taken out; scores of .1 or more:\n\n${figureTable(summaries, varianceColumns('.1'))}`,
     `Fifths by predicted variance, scores of .1 or more: predicted → measured (mean over the seeds):\n\n${fifthsTable(summaries, 'variance')}`,
