@@ -192,7 +192,7 @@ function assembleBytes(
   return serialize(model);
 }
 
-/** The same masks in every file of a run: what is written is what was judged. */
+/** The same masks in every file of a run. Validation runs one pass without dropout; the file averages these passes. */
 export function fixedMasks({ trainable, spec }: HeadedModel, passes: number, seed: number): Float32Array[] {
   return trainable.inputs
     .filter(({ kind }) => kind === 'mask')

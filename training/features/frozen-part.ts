@@ -13,7 +13,7 @@ export interface FrozenPartOptions {
   readonly features: readonly TensorShape[];
   readonly provider: Provider;
   /**
-   * Sessions of one thread each: on two cores, two of them are faster than one with two threads. A GPU is one session.
+   * Sessions of one thread each, so that pictures are spread over the cores. A GPU is one session.
    */
   readonly sessions: number;
 }
