@@ -1,6 +1,6 @@
 // Models and sources to detections, and detections to files.
 export type { ReadPictureOptions } from '#data/images';
-export { encodePicture } from '#data/images';
+export { type EncodedFormat, encodePicture } from '#data/images';
 export type { PictureDetections } from './detect-picture.ts';
 export { detectPicture } from './detect-picture.ts';
 export type { DetectionResult, DetectionsOptions } from './detections.ts';
@@ -26,7 +26,14 @@ export { runDetections } from './run.ts';
 export { disableTelemetry } from './session/no-telemetry.ts';
 export { openOrtNodeSession } from './session/ort-node.ts';
 export { probeProviders } from './session/probe.ts';
-export type { InputArray, Provider, RunResult, Session, SessionInput } from './session/session.ts';
+export type {
+  InputArray,
+  Provider,
+  RunResult,
+  Session,
+  SessionInput,
+  SessionOptions,
+} from './session/session.ts';
 export type { AnnotatedPicturesOptions } from './sinks/annotated-pictures.ts';
 export { createAnnotatedPictures } from './sinks/annotated-pictures.ts';
 export type { AnnotatedVideoOptions } from './sinks/annotated-video.ts';

@@ -154,5 +154,6 @@ export type {
   PartialCorrelation,
   VarianceCheck,
   VarianceCheckOptions,
+  VarianceGroup,
 } from './variance-check.ts';
 export { checkVariance, partialCorrelation } from './variance-check.ts';

@@ -21,7 +21,7 @@ export { withFloatInterface } from './float-interface.ts';
 export type { Axis, GraphView } from './graph.ts';
 export { attributeInt, attributeInts, normalizeInputs, viewGraph } from './graph.ts';
 export { findHead } from './head-finder/find-head.ts';
-export type { OwnFormat } from './head-finder/own-format.ts';
+export type { OwnFormat, OwnHead } from './head-finder/own-format.ts';
 export { OWN_FORMAT_VERSION, ownFormat } from './head-finder/own-format.ts';
 export { planTaps } from './head-finder/plan-taps.ts';
 export type {
@@ -74,7 +74,7 @@ export type {
   ValueInfoProto,
 } from './proto/onnx_pb.ts';
 export { deserialize, serialize } from './serialize.ts';
-export type { Shape } from './shape-rules.ts';
+export type { NodeShapes, Shape, SliceBounds } from './shape-rules.ts';
 export { sliceParts, spatialPads } from './shape-rules.ts';
 export type { PictureInput, StaticInput } from './shapes.ts';
 export { pictureInput, withExtraOutputs, withStaticInput } from './shapes.ts';
