@@ -42,13 +42,15 @@ export function createWeightAverage(start: ParameterValues, decay: number, tau: 
 /** Weight of the newest batch in the running mean and variance of batch normalisation. */
 const STATISTICS_MOMENTUM = 0.03;
 
+const EARLY_STEPS = 10;
+
 /**
- * Moves the running statistics towards those of a batch, in place. The first steps take plain means, so that a network
- * from scratch is not judged by the zeros and ones it began with.
+ * Moves the running statistics towards those of a batch, in place. Early steps move them far, over a window of about a
+ * tenth of the steps so far: a young network changes fast, and must not be judged by the zeros and ones it began with.
  * @param step number of this step, from 0
  */
 export function updateStatistics(running: ParameterValues, batch: ParameterValues, step: number): void {
-  const share = Math.max(STATISTICS_MOMENTUM, 1 / (step + 1));
+  const share = Math.max(STATISTICS_MOMENTUM, EARLY_STEPS / (step + EARLY_STEPS));
   for (const [name, statistics] of batch) {
     const target = running.get(name)!;
     for (let index = 0; index < target.length; index++) {

@@ -120,12 +120,12 @@ describe('averages', () => {
     expect(average.updates).toBe(1);
   });
 
-  it('takes plain means of the first statistics, and moves by 0.03 later', () => {
+  it('takes the first statistics as they are, half of those at step 10, and 0.03 later', () => {
     const running = values([1, 2], [3]);
     const batch = (mean: number) => new Map([['b', Float32Array.of(mean)]]);
     updateStatistics(running, batch(4), 0);
     expect(running.get('b')![0]).toBe(4);
-    updateStatistics(running, batch(6), 1);
+    updateStatistics(running, batch(6), 10);
     expect(running.get('b')![0]).toBe(5);
     updateStatistics(running, batch(6), 1000);
     expect(running.get('b')![0]).toBeCloseTo(5.03, 6);
