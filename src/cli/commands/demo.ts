@@ -1,45 +1,36 @@
-// `edge-detect demo`: the main job on a clip, and what it found, in words.
-import { existsSync } from 'node:fs';
-import { mkdtemp, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+// `edge-detect demo`: the main job on clips, and what was found, in words.
 import { fileURLToPath } from 'node:url';
+import { ConfigError } from '#core';
 import { createRunFolder, locateFfmpeg } from '#runtime';
 import type { Config } from '../config.ts';
 import { runRealDemo } from '../demo/real.ts';
-import { runStandInDemo } from '../demo/stand-in.ts';
+import { runStreetDemo } from '../demo/street.ts';
 import { defined } from '../open.ts';
-import { print } from '../output.ts';
 
 export async function demo(config: Config, signal: AbortSignal): Promise<void> {
+  const [model, source] = [config.text('model'), config.text('source')];
+  if ((model === undefined) !== (source === undefined)) {
+    throw new ConfigError(
+      `the demo takes model= and source= together, and ${model === undefined ? 'model' : 'source'}= is missing`,
+      {
+        hint: 'give both, or neither: then it runs the sample detector on the sample clips',
+      },
+    );
+  }
   const ffmpeg = await locateFfmpeg(defined('ffmpeg', config.text('ffmpeg')));
-  const data = testDataFolder();
-  const model = config.text('model') ?? existing(data, 'models/nanodet_m_320.onnx');
-  const source = config.text('source') ?? existing(data, 'video/ozlu_street.mp4');
-  if (model === undefined || source === undefined) {
-    print('\n1. No detector and clip at hand: give your own with model=… source=… to see this part');
-  } else {
-    const folder = await createRunFolder({ project: 'runs/demo', name: 'demo', existOk: false });
+  const folder = await createRunFolder({ project: 'runs/demo', name: 'demo', existOk: false });
+  if (model !== undefined && source !== undefined)
     await runRealDemo({ model, source, ffmpeg, folder, signal });
-  }
-  const scratch = await mkdtemp(join(tmpdir(), 'edge-detect-demo-'));
-  try {
-    await runStandInDemo({ ffmpeg, folder: scratch, signal });
-  } finally {
-    await rm(scratch, { recursive: true, force: true });
-  }
+  else await runStreetDemo({ files: sampleFiles(), ffmpeg, folder, signal });
 }
 
-/** Real models and clips that are never part of the project; they lie beside its checkout where they are at hand. */
-function testDataFolder(): string {
-  const depth = import.meta.url.endsWith('.ts') ? '../../../..' : '../../../../..';
-  return (
-    process.env['EDGE_DETECT_TEST_DATA'] ??
-    join(fileURLToPath(new URL(depth, import.meta.url)), 'shared', 'data')
-  );
-}
-
-function existing(folder: string, path: string): string | undefined {
-  const full = join(folder, path);
-  return existsSync(full) ? full : undefined;
+/** They are part of the package, beside `dist` or beside the sources. */
+function sampleFiles() {
+  const root = import.meta.url.endsWith('.ts') ? '../../../samples/' : '../../../../samples/';
+  const path = (name: string) => fileURLToPath(new URL(root + name, import.meta.url));
+  return {
+    model: path('model/edge-n-street.onnx'),
+    clips: { day: path('clips/day.mp4'), dusk: path('clips/dusk.mp4'), night: path('clips/night.mp4') },
+    truth: path('clips/street.truth.jsonl'),
+  };
 }

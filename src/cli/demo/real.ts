@@ -33,7 +33,7 @@ export async function runRealDemo({
   folder,
   signal,
 }: RealDemoOptions): Promise<void> {
-  print(`\n1. A detector on real video: ${basename(model)} on ${basename(spec)}, first ${MAX_FRAMES} frames`);
+  print(`\nA detector on real video: ${basename(model)} on ${basename(spec)}, first ${MAX_FRAMES} frames`);
   const source = await openSource(spec, { ffmpeg });
   const detector = await openDetector(model, { threshold: { kind: 'fixed', base: CONF }, iou: IOU });
   try {
