@@ -1,6 +1,7 @@
 // A session of onnxruntime-node in the calling thread, for a worker that keeps tensors of its own between runs.
 // A run blocks the thread: never open one on the main thread of a program.
 import * as ort from 'onnxruntime-node';
+import { ortSessionOptions } from './ort-options.ts';
 import type { Provider } from './session.ts';
 
 /** A float32 tensor, row-major. */
@@ -55,23 +56,9 @@ function toLocal(name: string, tensor: ort.Tensor | undefined): LocalTensor {
 }
 
 function sessionOptions(options: LocalSessionOptions): ort.InferenceSession.SessionOptions {
-  const { provider, threads, profilePrefix } = options;
-  const extra: Record<string, string> = {
-    'session.intra_op.allow_spinning': '0',
-    'session.inter_op.allow_spinning': '0',
-    // Values below 1e-38 slow arithmetic down twentyfold and mean nothing to a gradient.
-    'session.set_denormal_as_zero': '1',
-  };
-  // Asked for is used or fails: no node may fall to the CPU in silence.
-  if (provider.kind !== 'cpu') extra['session.disable_cpu_ep_fallback'] = '1';
-  return {
-    executionProviders: provider.kind === 'cpu' ? ['cpu'] : [{ name: 'cuda', deviceId: provider.index }],
-    intraOpNumThreads: threads,
-    interOpNumThreads: 1,
-    executionMode: 'sequential',
-    graphOptimizationLevel: 'all',
-    logSeverityLevel: 4,
-    extra,
-    ...(profilePrefix === undefined ? {} : { enableProfiling: true, profileFilePrefix: profilePrefix }),
-  };
+  const { profilePrefix } = options;
+  // Values below 1e-38 slow arithmetic down twentyfold and mean nothing to a gradient.
+  const common = ortSessionOptions(options, { 'session.set_denormal_as_zero': '1' });
+  if (profilePrefix === undefined) return common;
+  return { ...common, enableProfiling: true, profileFilePrefix: profilePrefix };
 }

@@ -5,6 +5,7 @@ import { parentPort } from 'node:worker_threads';
 import * as ort from 'onnxruntime-node';
 import type { HeadTensor } from '#core';
 import type { FromWorker, OpenMessage, RunMessage, ToWorker } from './ort-messages.ts';
+import { ortSessionOptions } from './ort-options.ts';
 
 if (parentPort === null) throw new Error('ort-worker is a worker thread and not a program');
 const port = parentPort;
@@ -12,25 +13,13 @@ const port = parentPort;
 ort.env.logLevel = 'fatal';
 
 function sessionOptions(message: OpenMessage): ort.InferenceSession.SessionOptions {
-  const { provider, threads, externalDataFolder } = message;
-  // Spinning threads would burn the cores that decode the video.
-  const extra: Record<string, string> = {
-    'session.intra_op.allow_spinning': '0',
-    'session.inter_op.allow_spinning': '0',
-  };
-  if (externalDataFolder !== undefined) {
-    extra['session.model_external_initializers_file_folder_path'] = externalDataFolder;
-  }
-  if (provider.kind !== 'cpu') extra['session.disable_cpu_ep_fallback'] = '1';
-  return {
-    executionProviders: provider.kind === 'cpu' ? ['cpu'] : [{ name: 'cuda', deviceId: provider.index }],
-    intraOpNumThreads: threads,
-    interOpNumThreads: 1,
-    executionMode: 'sequential',
-    graphOptimizationLevel: 'all',
-    logSeverityLevel: 4,
-    extra,
-  };
+  const { externalDataFolder } = message;
+  return ortSessionOptions(
+    message,
+    externalDataFolder === undefined
+      ? {}
+      : { 'session.model_external_initializers_file_folder_path': externalDataFolder },
+  );
 }
 
 function toHeadTensor(tensor: ort.Tensor): HeadTensor {

@@ -1,0 +1,26 @@
+// The options that every session of onnxruntime-node is opened with, for inference and for training.
+import type { InferenceSession } from 'onnxruntime-node';
+import type { Provider } from './session.ts';
+
+/** @param extra configuration entries of one kind of session */
+export function ortSessionOptions(
+  { provider, threads }: { readonly provider: Provider; readonly threads: number },
+  extra: Readonly<Record<string, string>>,
+): InferenceSession.SessionOptions {
+  return {
+    executionProviders: provider.kind === 'cpu' ? ['cpu'] : [{ name: 'cuda', deviceId: provider.index }],
+    intraOpNumThreads: threads,
+    interOpNumThreads: 1,
+    executionMode: 'sequential',
+    graphOptimizationLevel: 'all',
+    logSeverityLevel: 4,
+    extra: {
+      // Spinning threads would burn the cores that decode the video and draw the next batch.
+      'session.intra_op.allow_spinning': '0',
+      'session.inter_op.allow_spinning': '0',
+      // Asked for is used or fails: no node may fall to the CPU in silence.
+      ...(provider.kind === 'cpu' ? {} : { 'session.disable_cpu_ep_fallback': '1' }),
+      ...extra,
+    },
+  };
+}
