@@ -11,11 +11,11 @@ import {
   summarizeFaults,
 } from '#data/datasets';
 import type { HeadedModel, TrainablePart } from '#onnx';
-import { tensorNumbers } from '#onnx';
 import type { CriterionConfig } from './criterion-config.ts';
 import { createDetectionCriterion } from './detection-criterion.ts';
 import type { Engine, EnginePlan, ParameterValues } from './engines/engine.ts';
 import { type CacheProgress, createFeatureSource } from './features/feature-source.ts';
+import { initialValues } from './initial-values.ts';
 import { openHost } from './open-host.ts';
 import type { TrainOptions } from './options.ts';
 import { isScratch, presetCriterion } from './options.ts';
@@ -226,17 +226,4 @@ function criterionConfig(options: TrainOptions, { spec }: HeadedModel): Criterio
 
 function copyOf(values: ParameterValues): ParameterValues {
   return new Map([...values].map(([name, value]) => [name, value.slice()]));
-}
-
-/** Values of everything that changes: parameters and running statistics. */
-export function initialValues({ model, parameters, normalizations }: TrainablePart): ParameterValues {
-  const wanted = new Set([
-    ...parameters.map(({ name }) => name),
-    ...normalizations.flatMap(({ mean, variance }) => [mean, variance]),
-  ]);
-  return new Map(
-    (model.graph?.initializer ?? [])
-      .filter(({ name }) => wanted.has(name))
-      .map((constant) => [constant.name, Float32Array.from(tensorNumbers(constant))]),
-  );
 }

@@ -1,8 +1,8 @@
 // Which plan is fastest here: three steps of each, because thread scaling differs from machine to machine.
 import { availableParallelism } from 'node:os';
 import type { TrainablePart } from '#onnx';
-import { tensorValues, viewGraph } from '#onnx';
-import type { Engine, EnginePlan, ParameterValues, Tensors } from '../engine.ts';
+import { initialValues } from '../../initial-values.ts';
+import type { Engine, EnginePlan, Tensors } from '../engine.ts';
 import { openOnnxEngine } from './engine.ts';
 
 export interface TimedPlan {
@@ -73,19 +73,5 @@ export function constantTensors(
         { shape: [batch, ...shape], data: Float32Array.from({ length }, (_, index) => Math.sin(index)) },
       ];
     }),
-  );
-}
-
-/** Parameters and running statistics as the file of the part holds them. */
-export function initialValues(part: TrainablePart): ParameterValues {
-  const wanted = new Set([
-    ...part.parameters.map(({ name }) => name),
-    ...part.normalizations.flatMap(({ mean, variance }) => [mean, variance]),
-  ]);
-  const { graph } = viewGraph(part.model);
-  return new Map(
-    graph.initializer
-      .filter(({ name }) => wanted.has(name))
-      .map((tensor) => [tensor.name, Float32Array.from(tensorValues(tensor) as Float32Array)]),
   );
 }
