@@ -1,6 +1,7 @@
 // Keeps an adapted class layer from inflating its logits beyond those of a reference (Murugesan et al. 2024): the
 // one-sided range penalty, and ZS-Norm, which rescales the range of a row to that of the reference.
 import { ConfigError } from '#core';
+import { rescaledRow } from './losses/rescaled-row.ts';
 import type { ClassLoss, Numbers } from './losses/types.ts';
 
 /** Least and greatest logit of a row of the reference. */
@@ -104,19 +105,9 @@ export function withRangeNorm(loss: ClassLoss, classes: number, range: Readonly<
     name: loss.name,
     weightFrozen: loss.weightFrozen,
     rowInto(row) {
-      const { logits, offset, stride, target, gradient, gradientOffset, gradientStride, frozen } = row;
+      const { logits, offset, stride, gradient, gradientOffset, gradientStride } = row;
       const scale = rescaleRange(scaled, logits, offset, stride, classes, range);
-      const result = loss.rowInto({
-        logits: scaled,
-        offset: 0,
-        stride: 1,
-        target,
-        gradient: inner,
-        gradientOffset: 0,
-        gradientStride: 1,
-        scale: row.scale,
-        ...(frozen && { frozen }),
-      });
+      const result = rescaledRow(loss, row, scaled, inner);
       let sum = 0;
       let along = 0;
       let lowest = 0;

@@ -1,6 +1,7 @@
 // LogitNorm (Wei et al. 2022): a loss of z / (τ ‖z‖), so that confidence cannot be bought by the length of the logits.
 // It acts in training only; the exported graph takes the softmax of the plain logits.
 import { ConfigError } from '#core';
+import { rescaledRow } from './rescaled-row.ts';
 import type { ClassLoss } from './types.ts';
 
 /** Added to the norm, so that logits of 0 give a gradient and not 0 / 0. */
@@ -22,24 +23,14 @@ export function withLogitNorm(loss: ClassLoss, classes: number, temperature: num
     name: loss.name,
     weightFrozen: loss.weightFrozen,
     rowInto(row) {
-      const { logits, offset, stride, target, gradient, gradientOffset, gradientStride, frozen } = row;
+      const { logits, offset, stride, gradient, gradientOffset, gradientStride } = row;
       let squares = 0;
       for (let index = 0; index < classes; index++) squares += logits[offset + index * stride]! ** 2;
       const norm = Math.sqrt(squares);
       const divisor = temperature * (norm + EPS);
       for (let index = 0; index < classes; index++)
         scaled[index] = logits[offset + index * stride]! / divisor;
-      const result = loss.rowInto({
-        logits: scaled,
-        offset: 0,
-        stride: 1,
-        target,
-        gradient: inner,
-        gradientOffset: 0,
-        gradientStride: 1,
-        scale: row.scale,
-        ...(frozen && { frozen }),
-      });
+      const result = rescaledRow(loss, row, scaled, inner);
       let along = 0;
       for (let index = 0; index < classes; index++) along += inner[index]! * logits[offset + index * stride]!;
       const pull = norm > 0 ? along / (norm * (norm + EPS)) : 0;
