@@ -1,7 +1,11 @@
 """One training step of the benchmark's networks in PyTorch: what `npm run bench train` compares with.
 
-usage: torch_step.py whole|head batch threads steps [warm-up steps]
-Prints one JSON line: milliseconds of wall clock and of CPU time for every step, and the first losses.
+usage: torch_step.py whole|head threads steps warm-up-steps
+           reads {"objects": boxes of every picture} and prints milliseconds of wall clock and of CPU time for every
+           step, and the first losses
+       torch_step.py criterion
+           reads {"objects", "levels": [{"stride", "box", "quality"}]}, raw outputs flat, and prints the loss and its
+           gradients
 """
 import json
 import sys
@@ -9,9 +13,9 @@ import time
 
 import torch
 from torch import nn
-from torch.nn import functional as F
+from torch_criterion import Criterion
 
-BINS, CLASSES = 16, 4
+SIZE_PX, BINS, SCORE_BINS = 160, 16, 10
 
 
 def block(inputs, outputs, stride, normalise):
@@ -21,62 +25,86 @@ def block(inputs, outputs, stride, normalise):
     return [*layers, nn.SiLU(inplace=True)]
 
 
-class Whole(nn.Module):
-    def __init__(self):
+class Level(nn.Module):
+    """A trunk and the two convolutions that read box and score from it."""
+
+    def __init__(self, trunk, width):
         super().__init__()
+        self.trunk = nn.Sequential(*trunk)
+        self.box, self.score = nn.Conv2d(width, 4 * BINS, 1), nn.Conv2d(width, SCORE_BINS, 1)
+
+    def forward(self, x):
+        x = self.trunk(x)
+        return self.box(x), self.score(x)
+
+
+def network(kind):
+    """Levels, strides and shapes of the inputs."""
+    if kind == "whole":
         widths = [(3, 16, 2), (16, 32, 2), (32, 32, 1), (32, 64, 2), (64, 64, 1), (64, 128, 2), (128, 128, 1)]
-        layers = [layer for width in widths for layer in block(*width, True)]
-        self.net = nn.Sequential(*layers, nn.Conv2d(128, 4 * BINS + CLASSES, 1))
-
-    def forward(self, features):
-        return [self.net(features[0])]
-
-
-class Head(nn.Module):
-    def __init__(self):
-        super().__init__()
-        self.levels = nn.ModuleList(
-            nn.Sequential(*block(width, 64, 1, False), *block(64, 64, 1, False), nn.Conv2d(64, 4 * BINS + CLASSES, 1))
-            for width in (64, 128, 256)
-        )
-
-    def forward(self, features):
-        return [level(feature) for level, feature in zip(self.levels, features)]
+        levels = [Level([layer for width in widths for layer in block(*width, True)], 128)]
+        strides, shapes = [16], [(3, SIZE_PX, SIZE_PX)]
+    else:
+        widths, strides = (64, 128, 256), (8, 16, 32)
+        levels = [Level([*block(width, 64, 1, False), *block(64, 64, 1, False)], 64) for width in widths]
+        shapes = [(width, SIZE_PX // stride, SIZE_PX // stride) for width, stride in zip(widths, strides)]
+    net = nn.ModuleList(levels)
+    for layer in net.modules():
+        if isinstance(layer, nn.Conv2d):
+            nn.init.kaiming_normal_(layer.weight, nonlinearity="relu")
+            if layer.bias is not None:
+                nn.init.zeros_(layer.bias)
+    return net, strides, shapes
 
 
-def loss_of(output, sides, classes):
-    batch, _, height, width = output.shape
-    logits = output[:, : 4 * BINS].view(batch, 4, BINS, height, width)
-    box = -(sides * F.log_softmax(logits, 2)).sum()
-    brier = ((output[:, 4 * BINS :].sigmoid() - classes) ** 2).sum()
-    return (box + brier) / batch
+def padded(objects):
+    """Boxes [N, most, 4], and which of them exist."""
+    most = max(map(len, objects))
+    boxes = torch.tensor([[*each, *[[0.0] * 4] * (most - len(each))] for each in objects])
+    return boxes, torch.tensor([[index < len(each) for index in range(most)] for each in objects])
 
 
-def main():
-    kind, batch, threads, steps = sys.argv[1], *map(int, sys.argv[2:5])
-    warm_up = int(sys.argv[5]) if len(sys.argv) > 5 else 3
+def criterion_for(strides):
+    return Criterion([(SIZE_PX // stride, SIZE_PX // stride, stride) for stride in strides], BINS, SCORE_BINS)
+
+
+def judge(given):
+    boxes, exists = padded(given["objects"])
+    strides = [level["stride"] for level in given["levels"]]
+
+    def raw(level, name):
+        size = SIZE_PX // level["stride"]
+        return torch.tensor(level[name]).view(len(boxes), -1, size, size).requires_grad_()
+
+    outputs = [(raw(level, "box"), raw(level, "quality")) for level in given["levels"]]
+    loss, positives = criterion_for(strides)(outputs, boxes, exists)
+    loss.backward()
+    gradients = [output.grad.flatten().tolist() for pair in outputs for output in pair]
+    return {"total": float(loss), "positives": positives, "gradients": gradients}
+
+
+def measure(kind, threads, steps, warm_up, given):
     torch.set_num_threads(threads)
     torch.manual_seed(1)
-    if kind == "whole":
-        net, shapes, maps = Whole(), [(3, 160, 160)], [10]
-    else:
-        net, shapes, maps = Head(), [(64, 20, 20), (128, 10, 10), (256, 5, 5)], [20, 10, 5]
-    features = [torch.randn(batch, *shape) for shape in shapes]
-    sides = [torch.softmax(torch.randn(batch, 4, BINS, size, size), 2) for size in maps]
-    classes = [torch.rand(batch, CLASSES, size, size) for size in maps]
+    net, strides, shapes = network(kind)
+    boxes, exists = padded(given["objects"])
+    features = [torch.randn(len(boxes), *shape) for shape in shapes]
+    criterion = criterion_for(strides)
     optimizer = torch.optim.Adam(net.parameters(), lr=1e-3)
     net.train()
     wall, cpu, losses = [], [], []
     for _ in range(steps + warm_up):
         started, burnt = time.perf_counter(), time.process_time()
-        optimizer.zero_grad()
-        loss = sum(map(loss_of, net(features), sides, classes))
+        optimizer.zero_grad(set_to_none=True)
+        outputs = [level(feature) for level, feature in zip(net, features)]
+        loss, _ = criterion(outputs, boxes, exists)
         loss.backward()
         optimizer.step()
         losses.append(float(loss))
         wall.append(1000 * (time.perf_counter() - started))
         cpu.append(1000 * (time.process_time() - burnt))
-    print(json.dumps({"torch": torch.__version__, "wallMs": wall[warm_up:], "cpuMs": cpu[warm_up:], "losses": losses[:7]}))
+    return {"torch": torch.__version__, "wallMs": wall[warm_up:], "cpuMs": cpu[warm_up:], "losses": losses[:7]}
 
 
-main()
+given = json.load(sys.stdin)
+print(json.dumps(judge(given) if sys.argv[1] == "criterion" else measure(sys.argv[1], *map(int, sys.argv[2:5]), given)))

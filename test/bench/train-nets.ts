@@ -7,10 +7,26 @@ import type { ParameterValues } from '../../training/engines/engine.ts';
 
 export type NetKind = 'whole' | 'head';
 
+/** Bins of a box side. */
 export const BINS = 16;
-export const CLASSES = 4;
-export const CHANNELS = 4 * BINS + CLASSES;
+/** Bins of the score's law. */
+export const SCORE_BINS = 10;
+export const IMAGE_PX = 160;
 const EPSILON = 1e-5;
+
+interface NetLevel {
+  readonly stride: number;
+  /** Outputs. */
+  readonly box: string;
+  readonly quality: string;
+}
+
+const level = (stride: number): NetLevel => ({ stride, box: `box${stride}`, quality: `quality${stride}` });
+
+export const LEVELS: Readonly<Record<NetKind, readonly NetLevel[]>> = {
+  whole: [level(16)],
+  head: [level(8), level(16), level(32)],
+};
 
 interface Net {
   readonly part: TrainablePart;
@@ -91,6 +107,14 @@ function createNet() {
 
 type Building = ReturnType<typeof createNet>;
 
+/** The two 1x1 convolutions that end a level, and the shapes of their outputs. */
+function predict(net: Building, x: string, channels: number, { stride, box, quality }: NetLevel) {
+  const size = IMAGE_PX / stride;
+  net.conv(x, box, [channels, 4 * BINS, 1, 1], true);
+  net.conv(x, quality, [channels, SCORE_BINS, 1, 1], true);
+  return { [box]: [4 * BINS, size, size], [quality]: [SCORE_BINS, size, size] };
+}
+
 function finish(net: Building, inputs: Record<string, number[]>, outputs: Record<string, number[]>): Net {
   const infos = (tensors: Record<string, number[]>) =>
     Object.entries(tensors).map(([name, shape]) => valueInfo(name, ElementType.FLOAT, ['N', ...shape]));
@@ -123,27 +147,24 @@ function wholeNet(): Net {
   ].forEach((layer, index) => {
     x = net.silu(net.normalise(net.conv(x, `c${index}`, layer, false), layer[1]!));
   });
-  net.conv(x, 'out', [128, CHANNELS, 1, 1], true);
-  return finish(net, { x: [3, 160, 160] }, { out: [CHANNELS, 10, 10] });
+  const [only] = LEVELS.whole;
+  const outputs = predict(net, x, 128, only!);
+  return finish(net, { x: [3, IMAGE_PX, IMAGE_PX] }, outputs);
 }
 
 function headNet(): Net {
   const net = createNet();
-  const levels = [
-    [64, 20],
-    [128, 10],
-    [256, 5],
-  ] as const;
-  for (const [width] of levels) {
+  const inputs: Record<string, number[]> = {};
+  const outputs: Record<string, number[]> = {};
+  for (const [index, width] of [64, 128, 256].entries()) {
+    const level = LEVELS.head[index]!;
+    const size = IMAGE_PX / level.stride;
+    inputs[`f${width}`] = [width, size, size];
     const first = net.silu(net.conv(`f${width}`, `a${width}`, [width, 64, 3, 1], true));
     const second = net.silu(net.conv(first, `b${width}`, [64, 64, 3, 1], true));
-    net.conv(second, `out${width}`, [64, CHANNELS, 1, 1], true);
+    Object.assign(outputs, predict(net, second, 64, level));
   }
-  return finish(
-    net,
-    Object.fromEntries(levels.map(([width, size]) => [`f${width}`, [width, size, size]])),
-    Object.fromEntries(levels.map(([width, size]) => [`out${width}`, [CHANNELS, size, size]])),
-  );
+  return finish(net, inputs, outputs);
 }
 
 export function benchNet(kind: NetKind): Net {
