@@ -84,6 +84,21 @@ export { matchDetections } from './matching.ts';
 export type { EntropySplit, VarianceSplit } from './mc-dropout.ts';
 export { splitEntropy, splitVariance } from './mc-dropout.ts';
 export type { Bimodality, MeanVariance, SplitFit } from './mixture.ts';
+export type {
+  ClassificationCalibration,
+  ClassificationCalibrationOptions,
+} from './classification-calibration.ts';
+export { classificationCalibration, softmaxTemperature } from './classification-calibration.ts';
+export type {
+  PrecisionOptions,
+  PrecisionTest,
+  PrecisionThreshold,
+  RecallThreshold,
+  RiskThreshold,
+} from './conformal.ts';
+export { precisionThreshold, recallThreshold, riskThreshold } from './conformal.ts';
+export type { ConformalOptions, ConformalSlice, ConformalThresholds } from './conformal-slices.ts';
+export { conformalThresholds } from './conformal-slices.ts';
 export {
   bimodality,
   meanVarianceHead,
@@ -157,3 +172,10 @@ export type {
   VarianceGroup,
 } from './variance-check.ts';
 export { checkVariance, partialCorrelation } from './variance-check.ts';
+  FusionSuppression,
+  VoteSuppression,
+  FUSION_SUPPRESSION,
+  VOTE_SUPPRESSION,
+  ConformalGuarantee,
+  ConformalThreshold,
+  describeGuarantee,

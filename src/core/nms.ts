@@ -1,4 +1,7 @@
 // The loops of suppression on candidates: order by rank, then keep or decay. Bounded by counts, never by time.
+import { fuseBoxes } from './box-fusion.ts';
+import { areaOfRow } from './box-rows.ts';
+import { voteSuppress } from './box-voting.ts';
 import type { Candidates } from './candidates.ts';
 import { ModelError } from './errors.ts';
 import { RankSorter } from './rank.ts';
@@ -22,8 +25,12 @@ export interface Kept {
   readonly count: number;
   /** Int32[count]: places among the candidates, by falling rank. */
   readonly places: Int32Array;
-  /** Float32[count]: scores, lowered by `soft`, else as they came. */
+  /** Float32[count]: scores, lowered by `soft` and by a mean of `wbf`, else as they came. */
   readonly scores: Float32Array;
+  /** Float32[4 * count], x1 y1 x2 y2 in input px: where `vote` and `wbf` moved the boxes; absent for the others. */
+  readonly boxes?: Float32Array;
+  /** Float32[4 * count] in input px², beside `boxes`; absent where the candidates have none. */
+  readonly boxVariances?: Float32Array;
   /** `maxDet` were kept and candidates were left unread. */
   readonly detectionLimitReached: boolean;
   /** There were more than `maxCandidates`. */
@@ -53,6 +60,8 @@ class GreedySuppressor implements Suppressor {
   readonly #sorter = new RankSorter();
   readonly #places: Int32Array;
   readonly #scores: Float32Array;
+  readonly #boxes: Float32Array;
+  readonly #boxVariances: Float32Array;
   readonly #kept: KeptBoxes;
   #ranks = new Float32Array(0);
 
@@ -60,6 +69,9 @@ class GreedySuppressor implements Suppressor {
     this.#options = options;
     this.#places = new Int32Array(options.maxDet);
     this.#scores = new Float32Array(options.maxDet);
+    const moved = movesBoxes(options.policy) ? 4 * options.maxDet : 0;
+    this.#boxes = new Float32Array(moved);
+    this.#boxVariances = new Float32Array(moved);
     this.#kept = new KeptBoxes(options.maxDet);
   }
 
@@ -73,24 +85,43 @@ class GreedySuppressor implements Suppressor {
     const ranks = this.#rank(candidates, places, count);
     const order = this.#sorter.sort(places, ranks, count);
     const read = Math.min(count, maxCandidates);
-    const kept =
-      policy.kind === 'soft'
-        ? softSuppress(candidates, order, read, {
-            decay: policy.decay,
-            minScore: policy.minScore,
-            agnostic: this.#options.agnostic,
-            accepts,
-            places: this.#places,
-            scores: this.#scores,
-          })
-        : this.#hard(candidates, order, read);
+    const kept = this.#keep(candidates, order, read, accepts);
     return {
       count: kept.count,
       places: this.#places,
       scores: this.#scores,
+      ...(movesBoxes(policy) && { boxes: this.#boxes }),
+      ...(movesBoxes(policy) && candidates.boxVariances && { boxVariances: this.#boxVariances }),
       detectionLimitReached: kept.unread,
       candidateLimitReached: count > maxCandidates,
     };
+  }
+
+  #keep(
+    candidates: Candidates,
+    order: Int32Array,
+    read: number,
+    accepts: ((place: number, score: number) => boolean) | undefined,
+  ): { count: number; unread: boolean } {
+    const { policy, iou, agnostic } = this.#options;
+    const kept = {
+      places: this.#places,
+      scores: this.#scores,
+      boxes: this.#boxes,
+      boxVariances: this.#boxVariances,
+    };
+    switch (policy.kind) {
+      case 'soft':
+        return softSuppress(candidates, order, read, { ...policy, ...kept, agnostic, accepts });
+      case 'vote': {
+        const boxVariances = expectPresent(candidates.boxVariances, 'variance of the box', policy.kind);
+        return voteSuppress({ ...candidates, boxVariances }, order, read, { policy, iou, agnostic, kept });
+      }
+      case 'wbf':
+        return fuseBoxes(candidates, order, read, { policy, iou, agnostic, kept });
+      default:
+        return this.#hard(candidates, order, read);
+    }
   }
 
   #hard(candidates: Candidates, order: Int32Array, read: number): { count: number; unread: boolean } {
@@ -113,27 +144,35 @@ class GreedySuppressor implements Suppressor {
   /** The number that orders: the score itself, or the score lowered by how unsure the model is. */
   #rank(candidates: Candidates, places: Int32Array, count: number): Float32Array {
     const { policy } = this.#options;
-    if (policy.kind === 'hard' || policy.kind === 'soft') return candidates.scores;
+    if (policy.kind !== 'uncertainty' && policy.kind !== 'box-uncertainty') return candidates.scores;
     if (this.#ranks.length < candidates.scores.length) {
       this.#ranks = new Float32Array(candidates.scores.length);
     }
     const ranks = this.#ranks;
-    if (policy.kind === 'uncertainty') {
-      const variances = expectPresent(candidates.scoreVariances, 'variance of the score', policy.kind);
-      for (let index = 0; index < count; index++) {
-        const place = places[index]!;
-        ranks[place] = candidates.scores[place]! * Math.exp(-policy.lambda * variances[place]!);
-      }
-      return ranks;
-    }
-    const variances = expectPresent(candidates.boxVariances, 'variance of the box', policy.kind);
+    const doubt = doubtOf(candidates, policy.kind);
     for (let index = 0; index < count; index++) {
       const place = places[index]!;
-      const unsure = boxUncertainty(candidates.boxes, variances, place);
-      ranks[place] = candidates.scores[place]! * Math.exp(-policy.lambda * unsure);
+      ranks[place] = candidates.scores[place]! * Math.exp(-policy.lambda * doubt(place));
     }
     return ranks;
   }
+}
+
+function movesBoxes({ kind }: SuppressionPolicy): boolean {
+  return kind === 'vote' || kind === 'wbf';
+}
+
+/** How unsure the model is of a candidate, without a unit. */
+function doubtOf(
+  { boxes, scoreVariances, boxVariances }: Candidates,
+  kind: 'uncertainty' | 'box-uncertainty',
+): (place: number) => number {
+  if (kind === 'uncertainty') {
+    const variances = expectPresent(scoreVariances, 'variance of the score', kind);
+    return (place) => variances[place]!;
+  }
+  const variances = expectPresent(boxVariances, 'variance of the box', kind);
+  return (place) => boxUncertainty(boxes, variances, place);
 }
 
 /** Mean over the sides of std / size along that axis: without a unit; Infinity for a box without an area. */
@@ -177,7 +216,7 @@ class KeptBoxes {
   add(boxes: Float32Array, first: number, group: number): void {
     const slot = this.count++;
     for (let side = 0; side < 4; side++) this.#boxes[4 * slot + side] = boxes[first + side]!;
-    this.#areas[slot] = areaAt(boxes, first);
+    this.#areas[slot] = areaOfRow(boxes, first);
     if (group >= this.#newest.length) this.#reserve(group + 1);
     this.#next[slot] = this.#newest[group]!;
     this.#newest[group] = slot;
@@ -196,7 +235,7 @@ class KeptBoxes {
     const y1 = boxes[first + 1]!;
     const x2 = boxes[first + 2]!;
     const y2 = boxes[first + 3]!;
-    const area = areaAt(boxes, first);
+    const area = areaOfRow(boxes, first);
     if (group >= this.#newest.length) return false;
     for (let slot = this.#newest[group]!; slot >= 0; slot = this.#next[slot]!) {
       const at = 4 * slot;
@@ -209,8 +248,4 @@ class KeptBoxes {
     }
     return false;
   }
-}
-
-function areaAt(boxes: Float32Array, first: number): number {
-  return (boxes[first + 2]! - boxes[first]!) * (boxes[first + 3]! - boxes[first + 1]!);
 }

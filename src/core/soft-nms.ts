@@ -1,4 +1,5 @@
 // Soft-NMS: overlap lowers a score instead of ending it; after every pick the next highest is looked up anew.
+import { iouOfRows } from './box-rows.ts';
 import type { Candidates } from './candidates.ts';
 import type { SoftSuppression } from './suppression.ts';
 
@@ -73,24 +74,11 @@ function decayOthers(
   for (let slot = count - 1; slot >= 0; slot--) {
     const place = alive[slot]!;
     if (!agnostic && classIds[place] !== classIds[picked]) continue;
-    const overlap = iouAt(boxes, 4 * picked, 4 * place);
+    const overlap = iouOfRows(boxes, 4 * picked, boxes, 4 * place);
     if (overlap === 0) continue;
     if (decay.shape === 'gaussian') current[slot]! *= Math.exp(-(overlap * overlap) / decay.sigma);
     else if (overlap > decay.iou) current[slot]! *= 1 - overlap;
     if (current[slot]! < minScore) count = removeAt(alive, current, count, slot);
   }
   return count;
-}
-
-function iouAt(boxes: Float32Array, a: number, b: number): number {
-  const width = Math.min(boxes[a + 2]!, boxes[b + 2]!) - Math.max(boxes[a]!, boxes[b]!);
-  const height = Math.min(boxes[a + 3]!, boxes[b + 3]!) - Math.max(boxes[a + 1]!, boxes[b + 1]!);
-  if (width <= 0 || height <= 0) return 0;
-  const intersection = width * height;
-  const union = areaAt(boxes, a) + areaAt(boxes, b) - intersection;
-  return union > 0 ? intersection / union : 0;
-}
-
-function areaAt(boxes: Float32Array, first: number): number {
-  return (boxes[first + 2]! - boxes[first]!) * (boxes[first + 3]! - boxes[first + 1]!);
 }

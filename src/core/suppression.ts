@@ -28,12 +28,32 @@ export interface BoxUncertaintySuppression {
   readonly lambda: number;
 }
 
+/**
+ * Variance voting: drop as `hard` does, but the sides of a kept box become the mean of its neighbours', weighted by
+ * exp(-(1 - IoU)² / sigma) / variance. Scores stay what they are.
+ */
+export interface VoteSuppression {
+  readonly kind: 'vote';
+  readonly sigma: number;
+  /** Overlaps up to it have no vote. */
+  readonly minIou: number;
+}
+
+/** Weighted boxes fusion: overlapping boxes become their mean, weighted by score. */
+export interface FusionSuppression {
+  readonly kind: 'wbf';
+  /** Score of a fused box: the mean of its members', as published for several models, or the highest. */
+  readonly score: 'mean' | 'highest';
+}
+
 /** How several boxes on one object become one. */
 export type SuppressionPolicy =
   | HardSuppression
   | SoftSuppression
   | UncertaintySuppression
-  | BoxUncertaintySuppression;
+  | BoxUncertaintySuppression
+  | VoteSuppression
+  | FusionSuppression;
 
 export const HARD_SUPPRESSION: HardSuppression = { kind: 'hard' };
 
@@ -49,15 +69,23 @@ export const SOFT_SUPPRESSION: SoftSuppression = {
   minScore: 0.001,
 };
 
+/** Variance voting with the sigma that its paper found best. */
+export const VOTE_SUPPRESSION: VoteSuppression = { kind: 'vote', sigma: 0.02, minIou: 0.01 };
+
+/** One model puts dozens of weak boxes around an object: their mean score would say how many they are. */
+export const FUSION_SUPPRESSION: FusionSuppression = { kind: 'wbf', score: 'highest' };
+
 /** What a model must be able to say for this policy to work. */
 export function suppressionRequirement(policy: SuppressionPolicy): Requirement {
   switch (policy.kind) {
     case 'hard':
     case 'soft':
+    case 'wbf':
       return 'none';
     case 'uncertainty':
       return 'score-variance';
     case 'box-uncertainty':
+    case 'vote':
       return 'box-variance';
     default:
       return policy satisfies never;

@@ -40,8 +40,34 @@ export interface TailMassThreshold extends Bases {
   readonly probability: number;
 }
 
+/** What conformal calibration promised of thresholds, for future pictures that come from where its own came from. */
+export interface ConformalGuarantee {
+  /**
+   * `object-recall`: of the objects, at most `alpha` are missed. `miss-rate`: of the objects of a picture, at most
+   * `alpha` are missed on average. `precision`: of the boxes, at most `alpha` are false alarms.
+   */
+  readonly target: 'object-recall' | 'miss-rate' | 'precision';
+  /** In (0, 1). */
+  readonly alpha: number;
+  /** In (0, 1): chance that the calibration was unlucky and the promise does not hold; absent where it is on average. */
+  readonly delta?: number;
+  /** Overlap in [0, 1] from which a box finds an object. */
+  readonly iou: number;
+  /** The slice that it was made on, and holds for: `dusk`. Absent: all of the data. */
+  readonly slice?: string;
+}
+
 /**
- * A score equal to its threshold is not kept, for every rule but `tail-mass`. Scores come as float32, so thresholds
+ * Keep iff score >= the threshold of its class, as conformal calibration chose it: the promise counts an object whose
+ * score is the threshold. Threshold 0 keeps all, where no threshold could promise as much.
+ */
+export interface ConformalThreshold extends Bases {
+  readonly kind: 'conformal';
+  readonly guarantee: ConformalGuarantee;
+}
+
+/**
+ * A score equal to its threshold is not kept, for every rule but `tail-mass` and `conformal`. Scores come as float32, so thresholds
  * are rounded to float32 before they are compared: 0.3 means the number that a network writes for 0.3.
  */
 export type ThresholdPolicy =
@@ -49,7 +75,8 @@ export type ThresholdPolicy =
   | PerClassThreshold
   | VarianceThreshold
   | StdThreshold
-  | TailMassThreshold;
+  | TailMassThreshold
+  | ConformalThreshold;
 
 /** As published: base 0.5, k 0.3. */
 export const PUBLISHED_THRESHOLD: VarianceThreshold = { kind: 'variance', base: 0.5, k: 0.3 };
@@ -79,6 +106,9 @@ export function accepts(policy: ThresholdPolicy, candidate: ScoredCandidate): bo
       return candidate.score > Math.fround(base - policy.k * Math.sqrt(Math.max(0, candidate.variance)));
     case 'tail-mass':
       return candidate.tailMass(base) >= policy.probability;
+    case 'conformal':
+      // Rounding both keeps the order: a score of the threshold or more stays so.
+      return Math.fround(candidate.score) >= Math.fround(base);
     default:
       return policy satisfies never;
   }
@@ -129,6 +159,9 @@ function lowestExpectation(policy: ThresholdPolicy, base: number): number {
     }
     case 'tail-mass':
       return Math.max(0, base * policy.probability - ROUNDING_SLACK);
+    case 'conformal':
+      // A floor drops what equals it.
+      return Math.max(0, base - ROUNDING_SLACK);
     default:
       return policy satisfies never;
   }
@@ -171,9 +204,24 @@ export function thresholdReach(policy: ThresholdPolicy): ThresholdReach {
         text: `keeps an expectation down to ${short(lowest)} if its mass above ${short(policy.base)} reaches ${short(policy.probability)}`,
       };
     }
+    case 'conformal':
+      return { maximum: 0, text: describeGuarantee(policy.guarantee) };
     default:
       return policy satisfies never;
   }
+}
+
+/** `misses at most 10 % of the objects (IoU >= 0.5) …`: the promise, and on what it rests. */
+export function describeGuarantee({ target, alpha, delta, iou, slice }: ConformalGuarantee): string {
+  const share = `${short(100 * alpha)} %`;
+  const promises = {
+    'object-recall': `misses at most ${share} of the objects (IoU >= ${short(iou)})`,
+    'miss-rate': `misses at most ${share} of the objects of a picture on average (IoU >= ${short(iou)})`,
+    precision: `at most ${share} of the boxes are false alarms (IoU < ${short(iou)})`,
+  };
+  const certainty = delta === undefined ? '' : `, with ${short(100 * (1 - delta))} % certainty`;
+  const where = slice === undefined ? 'the calibration pictures' : `the calibration pictures of '${slice}'`;
+  return `promises: ${promises[target]}${certainty}, on pictures like ${where} and no others`;
 }
 
 function reachText(maximum: number, where: string): string {
@@ -191,6 +239,7 @@ export function thresholdRequirement(policy: ThresholdPolicy): Requirement {
   switch (policy.kind) {
     case 'fixed':
     case 'per-class':
+    case 'conformal':
       return 'none';
     case 'variance':
     case 'std':

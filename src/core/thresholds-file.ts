@@ -32,15 +32,35 @@ const suppression = v.variant(
     }),
     v.strictObject({ kind: v.literal('uncertainty'), ...common, lambda: positive }),
     v.strictObject({ kind: v.literal('box-uncertainty'), ...common, lambda: positive }),
+    v.strictObject({ kind: v.literal('vote'), ...common, sigma: positive, minIou: unit }),
+    v.strictObject({
+      kind: v.literal('wbf'),
+      ...common,
+      score: v.picklist(['mean', 'highest'], "'mean' or 'highest'"),
+    }),
   ],
-  "an object with kind 'hard', 'soft', 'uncertainty' or 'box-uncertainty'",
+  "an object with kind 'hard', 'soft', 'uncertainty', 'box-uncertainty', 'vote' or 'wbf'",
 );
+
+const INSIDE = 'a number between 0 and 1';
+const inside = v.pipe(v.number(INSIDE), v.gtValue(0, INSIDE), v.ltValue(1, INSIDE));
+const conformal = v.strictObject({
+  target: v.picklist(
+    ['object-recall', 'miss-rate', 'precision'],
+    "'object-recall', 'miss-rate' or 'precision'",
+  ),
+  alpha: inside,
+  delta: v.exactOptional(inside),
+  iou: unit,
+});
 
 const schema = v.strictObject({
   version: v.literal(1, '1, the only version of this format'),
   modelSha256: v.pipe(v.string(), v.regex(/^[0-9a-f]{64}$/, 'a SHA-256 of 64 lower-case hex digits')),
   score: v.picklist(['raw', 'calibrated'], "'raw' or 'calibrated'"),
   suppression,
+  /** What the thresholds promise, where conformal calibration chose them. */
+  conformal: v.exactOptional(conformal),
   classes: classThresholds,
   conditions: v.optional(conditionThresholds, {}),
   cameras: v.optional(
@@ -184,6 +204,11 @@ export function toThresholdPolicy(file: ThresholdsFile, choice: ThresholdsChoice
     for (const [name, threshold] of Object.entries(table ?? {})) {
       if (name !== OTHERS) perClass.set(classIdOf(name, classNames), threshold);
     }
+  }
+  if (file.conformal !== undefined) {
+    const slice = condition === undefined ? {} : { slice: condition };
+    const classes = perClass.size === 0 ? {} : { perClass };
+    return { kind: 'conformal', base, ...classes, guarantee: { ...file.conformal, ...slice } };
   }
   return perClass.size === 0 ? { kind: 'fixed', base } : { kind: 'per-class', base, perClass };
 }

@@ -149,3 +149,41 @@ describe('requirements', () => {
     expect(whyUnavailable('score-distribution', moments)).toContain('mean and variance alone');
   });
 });
+
+describe('conformal', () => {
+  // Golden: 19 objects, alpha .1 gives k = 2 and t = .12, which 18 of them reach.
+  const matched = [
+    0.91, 0.88, 0.42, 0.77, 0.65, 0.93, 0.12, 0.81, 0.58, 0.7, 0.86, 0.35, 0.79, 0.96, 0.62, 0, 0.74, 0.83,
+    0.54,
+  ];
+  const guarantee = { target: 'object-recall', alpha: 0.1, iou: 0.5 } as const;
+  const policy: ThresholdPolicy = { kind: 'conformal', base: 0.12, guarantee };
+
+  it('keeps the score that is the threshold, in float32 and as a double: the promise counts it', () => {
+    for (const stored of [matched, matched.map(Math.fround)]) {
+      const kept = stored.filter((score) => accepts(policy, candidate(score)));
+      expect(kept.length / matched.length).toBeCloseTo(0.9473684210526315, 12);
+    }
+    expect(accepts(policy, candidate(0.1199999))).toBe(false);
+  });
+
+  it('keeps all at 0, where nothing could be promised', () => {
+    const all: ThresholdPolicy = { ...policy, perClass: new Map([[3, 0]]) };
+    expect(accepts(all, candidate(0, 0, 3))).toBe(true);
+    expect(accepts(all, candidate(0.11, 0, 1))).toBe(false);
+  });
+
+  it('has a floor below its threshold, because a floor drops what equals it', () => {
+    expect(scoreFloor(policy, 1).default).toBeLessThan(0.12);
+  });
+
+  it('says what it promises and where', () => {
+    expect(thresholdReach(policy).text).toBe(
+      'promises: misses at most 10 % of the objects (IoU >= 0.5), on pictures like the calibration pictures and no others',
+    );
+    const precise = { target: 'precision', alpha: 0.25, delta: 0.1, iou: 0.5, slice: 'dusk' } as const;
+    expect(thresholdReach({ ...policy, guarantee: precise }).text).toBe(
+      "promises: at most 25 % of the boxes are false alarms (IoU < 0.5), with 90 % certainty, on pictures like the calibration pictures of 'dusk' and no others",
+    );
+  });
+});

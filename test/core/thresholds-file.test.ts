@@ -54,7 +54,7 @@ describe('a mistake is named by file and key', () => {
       { suppression: { kind: 'hard', iou: 0.5, lambda: 2 } },
       `'suppression.lambda' is not a key of this format`,
     ],
-    [{ suppression: { kind: 'vote', iou: 0.5 } }, `'suppression.kind' is "vote", expected`],
+    [{ suppression: { kind: 'voting', iou: 0.5 } }, `'suppression.kind' is "voting", expected`],
     [{ cameras: { gate: { classes: { car: -1 } } } }, `'cameras.gate.classes.car' is -1`],
     [{ hysteresis: { ...GOOD.hysteresis, boundaries: [20] } }, `has 1 numbers, expected 2 for 3 states`],
     [{ hysteresis: { ...GOOD.hysteresis, boundaries: [60, 20] } }, 'must rise, found 60, 20'],
@@ -210,4 +210,44 @@ describe('light', () => {
     expect(light.ladder).toEqual(ladder);
     expect(toLightPolicy(parse({ hysteresis: undefined }), { classNames })).toBeUndefined();
   });
+});
+
+describe('thresholds of a conformal calibration', () => {
+  const conformal = { target: 'object-recall', alpha: 0.1, iou: 0.5 };
+
+  it('carry their promise, and the slice that it is for', () => {
+    const file = parse({ conformal });
+    expect(toThresholdPolicy(file, { classNames })).toEqual({
+      kind: 'conformal',
+      base: 0.25,
+      perClass: new Map([[0, 0.4]]),
+      guarantee: conformal,
+    });
+    expect(toThresholdPolicy(file, { classNames, condition: 'night' })).toEqual({
+      kind: 'conformal',
+      base: 0.15,
+      guarantee: { ...conformal, slice: 'night' },
+    });
+  });
+
+  it.each([
+    [{ ...conformal, alpha: 1 }, `${PATH}: 'conformal.alpha' is 1, expected a number between 0 and 1`],
+    [
+      { ...conformal, target: 'all' },
+      `${PATH}: 'conformal.target' is "all", expected 'object-recall', 'miss-rate' or 'precision'`,
+    ],
+  ])('are refused where the promise is none: %j', (wrong, message) => {
+    expect(fault({ conformal: wrong }).message).toBe(message);
+  });
+});
+
+it('knows voting and fusion', () => {
+  const vote = { kind: 'vote', iou: 0.6, sigma: 0.02, minIou: 0.01 };
+  expect(toSuppression(parse({ suppression: vote }))).toEqual({
+    suppression: { kind: 'vote', sigma: 0.02, minIou: 0.01 },
+    iou: 0.6,
+    agnostic: false,
+  });
+  const wbf = { kind: 'wbf', iou: 0.55, score: 'mean' };
+  expect(toSuppression(parse({ suppression: wbf })).suppression).toEqual({ kind: 'wbf', score: 'mean' });
 });
