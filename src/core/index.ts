@@ -77,6 +77,8 @@ export type { FitPolicy, Letterbox } from './letterbox.ts';
 export { createLetterbox, DEFAULT_FIT, toFrame, toInput, varianceToFrame } from './letterbox.ts';
 export type { LightLadder, LightMeasurement, LightPolicy, LightState } from './light.ts';
 export { firstLight, nextLight, thresholdInLight } from './light.ts';
+export type { LightCues, LightMeasure } from './light-cues.ts';
+export { INFRARED_VALUE, LIGHT_LADDER, measureLight } from './light-cues.ts';
 export type { DetectionTable, TruthTable } from './match-groups.ts';
 export { TRUTH_KIND } from './match-groups.ts';
 export type { Matches } from './matching.ts';
