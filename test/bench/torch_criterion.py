@@ -31,7 +31,7 @@ def ciou(a, b, eps=1e-7):
 
 
 def two_hot(logits, position):
-    """Cross entropy of laws [rows, bins] with targets between two bins [rows]."""
+    """Cross entropy of laws [rows, bins, ...] with targets between two bins [rows, ...]."""
     left = position.floor().long().clamp(max=logits.shape[1] - 2)
     share = position - left
     logs = logits.log_softmax(1)
@@ -51,43 +51,45 @@ class Criterion:
         self.distances = torch.arange(bins, dtype=torch.float)
         self.scores = torch.linspace(0, 1, score_bins)
 
-    def corners(self, logits, centres, strides):
-        """Boxes of side logits [..., 4, bins]."""
-        distance = logits.softmax(-1).matmul(self.distances) * strides
+    def corners(self, distance, centres, strides):
+        distance = distance * strides
         return torch.cat((centres - distance[..., :2], centres + distance[..., 2:]), -1)
 
     @torch.no_grad()
     def assign(self, corners, score, objects, exists):
         """Target and object of every anchor [pictures, anchors]; the target of background is 0."""
-        ahead = torch.cat((self.centres - objects[..., None, :2], objects[..., None, 2:] - self.centres), -1)
-        inside = (ahead.amin(-1) > 1e-9) & exists[..., None]
+        x, y = self.centres.unbind(1)
+        x1, y1, x2, y2 = objects[..., None].unbind(2)
+        inside = (x > x1) & (x < x2) & (y > y1) & (y < y2) & exists[..., None]
         picture, number, anchor = inside.nonzero(as_tuple=True)
         overlap = torch.zeros(inside.shape)
         overlap[inside] = ciou(corners[picture, anchor], objects[picture, number]).clamp(min=0)
         metric = score[:, None].sqrt() * overlap**6
         best, anchors = metric.topk(TOPK, -1)
         claimed = torch.zeros_like(inside).scatter_(-1, anchors, best > 0)
-        closest = torch.zeros_like(inside).scatter_(1, overlap.argmax(1, keepdim=True), True)
+        closest = torch.zeros_like(inside).scatter_(1, overlap.max(1, keepdim=True).indices, True)
         claimed = torch.where(claimed.sum(1, keepdim=True) > 1, closest, claimed)
         metric, overlap = metric * claimed, overlap * claimed
         target = metric * (overlap.amax(-1, keepdim=True) / (metric.amax(-1, keepdim=True) + 1e-9))
-        return target.amax(1), claimed.float().argmax(1), claimed.any(1)
+        positive, owner = claimed.max(1)
+        return target.amax(1), owner, positive
 
     def __call__(self, outputs, objects, exists):
         """outputs: per level raw box [N, 4 bins, h, w] and score [N, bins, h, w]; objects [N, most, 4]."""
-        box = torch.cat([sides.flatten(2) for sides, _ in outputs], 2).transpose(1, 2)
-        box = box.reshape(*box.shape[:2], 4, -1)
-        score = torch.cat([law.flatten(2) for _, law in outputs], 2).transpose(1, 2)
+        box = torch.cat([sides.flatten(2) for sides, _ in outputs], 2).unflatten(1, (4, -1))
+        score = torch.cat([law.flatten(2) for _, law in outputs], 2)
         with torch.no_grad():
-            corners = self.corners(box, self.centres, self.strides)
-            expected = score.softmax(-1).matmul(self.scores)
+            distance = (box.softmax(2) * self.distances.view(-1, 1)).sum(2).transpose(1, 2)
+            corners = self.corners(distance, self.centres, self.strides)
+            expected = (score.softmax(1) * self.scores.view(-1, 1)).sum(1)
         target, owner, positive = self.assign(corners, expected, objects, exists)
         normaliser = target.sum().clamp(min=1)
-        loss = SCORE * two_hot(score.flatten(0, 1), target.flatten() * (len(self.scores) - 1)).sum()
+        loss = SCORE * two_hot(score, target * (len(self.scores) - 1)).sum()
         picture, anchor = positive.nonzero(as_tuple=True)
-        logits, weight, goal = box[picture, anchor], target[picture, anchor], objects[picture, owner[picture, anchor]]
-        centres, strides = self.centres[anchor], self.strides[anchor]
-        loss = loss + BOX * (weight * (1 - ciou(self.corners(logits, centres, strides), goal))).sum()
+        weight, goal = target[positive], objects[picture, owner[positive]]
+        logits, centres, strides = box[picture, :, :, anchor], self.centres[anchor], self.strides[anchor]
+        met = self.corners(logits.softmax(2).matmul(self.distances), centres, strides)
+        loss = loss + BOX * (weight * (1 - ciou(met, goal))).sum()
         sides = torch.cat((centres - goal[:, :2], goal[:, 2:] - centres), 1) / strides
         position = sides.clamp(0, len(self.distances) - 1 - 0.01)
         law = two_hot(logits.flatten(0, 1), position.flatten()).view(-1, 4).mean(1)
