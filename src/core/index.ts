@@ -8,6 +8,21 @@ export type {
   MeanCurves,
 } from './average-precision.ts';
 export { evaluateDetections } from './average-precision.ts';
+export type { Estimate, Figure, NoVerdict, Resampling, Stratum } from './bootstrap.ts';
+export { bootstrapFigures, LEAST_GROUPS, negated, noVerdict, sureSign } from './bootstrap.ts';
+export type { Confidences, DrawnCalibration } from './bootstrap-calibration.ts';
+export { drawnCalibration } from './bootstrap-calibration.ts';
+export type { PictureOutcomes, Tally } from './bootstrap-outcomes.ts';
+export {
+  drawnAp,
+  drawnAtPrecision,
+  drawnBestF1,
+  drawnRates,
+  outcomesPerClass,
+  pooledOutcomes,
+  rescored,
+  tallyAt,
+} from './bootstrap-outcomes.ts';
 export type { Box, BoxVariance, Space } from './box.ts';
 export { boxArea, clipBox, iou } from './box.ts';
 export type { BinEdges, CalibrationBin, CalibrationError } from './calibration.ts';
@@ -42,6 +57,15 @@ export {
   softmaxInto,
   twoHotVariance,
 } from './distribution.ts';
+export type { ValueGroup } from './drift-distance.ts';
+export type { CameraEffect, ComparedPictures, Effect, RatioPerPicture } from './drift-effects.ts';
+export { conditionEffect, strataOf } from './drift-effects.ts';
+export type { PairedDrift, ScorePairs } from './drift-pairs.ts';
+export { LEAST_PAIRS, pairedDrift } from './drift-pairs.ts';
+export type { DistanceFigure, DistributionShift } from './drift-shift.ts';
+export { distributionShift } from './drift-shift.ts';
+export type { Flicker, FlickerThreshold, ScoreTrack } from './drift-tracks.ts';
+export { flicker } from './drift-tracks.ts';
 export {
   ConfigError,
   DataError,
