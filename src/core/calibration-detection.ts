@@ -1,6 +1,7 @@
 // Calibration of detectors: D-ECE (Küppers et al., 2020) asks whether a score is the probability of a hit; LaECE0 and
 // LaACE0 (Kuzucu et al., 2024; LaECE: Oksuz et al., 2023) ask whether it is the IoU to expect, 0 for a false alarm.
-import { type BinEdges, type CalibrationError, calibrationError } from './calibration.ts';
+import type { BinEdges, CalibrationError } from './calibration.ts';
+import { adaptiveCalibrationError, brierScore, calibrationError, logLoss } from './calibration.ts';
 import type { DetectionTable, TruthTable } from './match-groups.ts';
 import { type Matches, matchDetections } from './matching.ts';
 
@@ -30,8 +31,16 @@ export interface CalibrationConvention {
 
 /** D-ECE over all classes that have objects. */
 export interface DetectionEce {
-  /** Absent where no detection is left to measure. */
+  /** Absent where no detection is left to measure, as the four below. */
   readonly measured: CalibrationError | null;
+  /** The same detections over bins of equal counts. */
+  readonly adaptive: CalibrationError | null;
+  /** The error within each class, and the plain mean of the classes. */
+  readonly classWise: PerClassError;
+  /** Mean (score − hit)². */
+  readonly brier: number | null;
+  /** Mean −ln of what the score gave to what happened, in nats. */
+  readonly nll: number | null;
   /** Share of the objects that the measured detections found: few boxes are easily calibrated. */
   readonly recall: number | null;
   readonly convention: CalibrationConvention;
@@ -66,8 +75,17 @@ export function detectionEce(
   const rows = countedRows(kept, matches);
   const confidences = Float64Array.from(rows, (row) => kept.scores[row]!);
   const hits = Float64Array.from(rows, (row) => (matches.objects[row]! >= 0 ? 1 : 0));
+  const classErrors = Array.from({ length: options.classCount }, (_, classId) => {
+    const own = (values: Float64Array) =>
+      values.filter((__, place) => kept.classIds[rows[place]!] === classId);
+    return calibrationError(own(confidences), own(hits), convention)?.error;
+  });
   return {
     measured: calibrationError(confidences, hits, convention) ?? null,
+    adaptive: adaptiveCalibrationError(confidences, hits, convention) ?? null,
+    classWise: withMean(classErrors),
+    brier: rows.length === 0 ? null : brierScore(confidences, hits),
+    nll: rows.length === 0 ? null : logLoss(confidences, hits),
     recall: recallOf(matches),
     convention,
   };

@@ -1,21 +1,20 @@
-// Calibration errors and calibrators against golden vectors, and against the faults of published code that they record.
-import fc from 'fast-check';
+// Calibration errors against golden vectors, and against the faults of published code that they record.
 import { describe, expect, it } from 'vitest';
-import type { CalibrationMap, DetectionTable } from '#core';
+import type { CalibrationError } from '#core';
 import {
   ANY_OVERLAP,
-  calibrateDetections,
-  calibrateScore,
+  adaptiveCalibrationError,
+  brierScore,
   calibrationError,
-  calibrationSlope,
-  createRandom,
+  cellCalibrationError,
+  classificationCalibration,
+  detectionCells,
   detectionEce,
-  evaluateDetections,
-  fitCalibrator,
-  fitIsotonic,
-  fitPlatt,
   localisationEce,
+  logLoss,
   matchDetections,
+  objectCalibration,
+  softmaxTemperature,
 } from '#core';
 import { cocoTables } from '../support/coco-tables.ts';
 import { type GoldenCase, golden, goldenCase } from '../support/golden.ts';
@@ -31,13 +30,32 @@ describe('expected calibration error', () => {
   it.each(cases.map((entry) => [entry.id, entry]))('%s', (_, { conf, correct, bins, rule, expect: want }) => {
     const edges = rule === 'left_closed' ? 'left-closed' : 'right-closed';
     const found = calibrationError(conf, correct, { bins, edges })!;
-    expect(found.error).toBeCloseTo(want.ece, TOLERANCE);
-    expect(found.largest).toBeCloseTo(want.mce, TOLERANCE);
-    expect(found.signed).toBeCloseTo(want.signed_conf_minus_acc, TOLERANCE);
-    expect(found.count).toBe(want.covered);
-    expect(found.bins.map(({ index, count }) => [index, count])).toEqual(
-      want.bins.map(({ bin, count }: GoldenCase) => [bin, count]),
-    );
+    expectError(found, want);
+    expect(found.convention).toEqual({ widths: 'equal', bins, edges });
+  });
+
+  it('over bins of equal counts, the least confidence in the first', () => {
+    const { conf, correct, bins, expect: want } = goldenCase('calib_basic.json', 'adaptive_ece_5_fixed');
+    const found = adaptiveCalibrationError(conf, correct, { bins })!;
+    expectError(found, want);
+    const { convention } = found;
+    if (convention.widths !== 'equal-count') throw new Error('another convention');
+    for (const [place, edge] of convention.bounds.entries())
+      expect(edge).toBeCloseTo(want.edges[place], TOLERANCE);
+    const { expect: faulty } = goldenCase('calib_basic.json', 'adaptive_ece_5_reference');
+    expect(found.error).not.toBeCloseTo(faulty.ece, 3);
+    expect(adaptiveCalibrationError([], [], { bins })).toBeUndefined();
+    // All equal: one bin holds all.
+    expect(adaptiveCalibrationError([0.5, 0.5, 0.5], [0, 1, 1], { bins: 4 })!.bins).toHaveLength(1);
+  });
+
+  it('proper scores', () => {
+    expect(brierScore([0.8, 0.3], [1, 0])).toBeCloseTo((0.04 + 0.09) / 2, 12);
+    expect(logLoss([0.8, 0.3], [1, 0])).toBeCloseTo(-(Math.log(0.8) + Math.log(0.7)) / 2, 12);
+    expect(logLoss([0.8], [0.5])).toBeCloseTo(-(Math.log(0.8) + Math.log(0.2)) / 2, 12);
+    // A wrong certainty costs much, not everything; a right one costs nothing.
+    expect(logLoss([0], [1])).toBeCloseTo(52 * Math.LN2, 6);
+    expect(logLoss([1, 0], [1, 0])).toBeCloseTo(0, 12);
   });
 
   it.each(['ece_edge_samples_left_closed_last_open', 'ece_edge_samples_torch_style_drops_zero'])(
@@ -65,6 +83,55 @@ describe('expected calibration error', () => {
     expect(calibrationError([], [], { bins: 10 })).toBeUndefined();
   });
 });
+
+function expectError(found: CalibrationError, want: GoldenCase) {
+  expect(found.error).toBeCloseTo(want.ece, TOLERANCE);
+  expect(found.largest).toBeCloseTo(want.mce, TOLERANCE);
+  expect(found.average).toBeCloseTo(want.ace_mean_over_nonempty_bins, TOLERANCE);
+  expect(found.signed).toBeCloseTo(want.signed_conf_minus_acc, TOLERANCE);
+  expect(found.count).toBe(want.covered);
+  expect(found.bins.map(({ index, count }) => [index, count])).toEqual(
+    want.bins.map(({ bin, count }: GoldenCase) => [bin, count]),
+  );
+}
+
+describe('a classifier over classes', () => {
+  it('proper scores and calibration errors of whole probability vectors', () => {
+    const {
+      logits,
+      labels,
+      bins,
+      expect: want,
+    } = goldenCase('calib_basic.json', 'multiclass_nll_brier_ece_cece');
+    const found = classificationCalibration(logits.flatMap(softmax), labels, { classCount: 3, bins })!;
+    expect(found.nll).toBeCloseTo(want.nll, TOLERANCE);
+    expect(found.brier).toBeCloseTo(want.brier_sum_over_classes_mean_over_samples, TOLERANCE);
+    expect(found.topClass.error).toBeCloseTo(want.ece, TOLERANCE);
+    expect(found.classWise).toBeCloseTo(want.classwise_ece, TOLERANCE);
+    for (const [classId, { error }] of found.perClass.entries()) {
+      expect(error).toBeCloseTo(want.per_class[classId], TOLERANCE);
+    }
+    expect(classificationCalibration([], [], { classCount: 3 })).toBeUndefined();
+  });
+
+  it('the temperature is the optimum of the likelihood, not the best of a grid', () => {
+    const { logits, labels, expect: want } = goldenCase('calib_basic.json', 'temperature_scaling_softmax');
+    const temperature = softmaxTemperature(logits.flat(), labels, 3)!;
+    expect(temperature).toBeCloseTo(want.nll_optimal_T, 9);
+    const scaled = logits.flatMap((row: number[]) => softmax(row.map((value) => value / temperature)));
+    const { nll } = classificationCalibration(scaled, labels, { classCount: 3 })!;
+    expect(nll).toBeCloseTo(want.nll_at_optimum, TOLERANCE);
+    // Labels that follow the logits without exception, and labels that run against them.
+    expect(softmaxTemperature([2, 0, 0, 1], [0, 1], 2)).toBeUndefined();
+    expect(softmaxTemperature([2, 0, 0, 1], [1, 0], 2)).toBeUndefined();
+  });
+});
+
+function softmax(logits: readonly number[]): number[] {
+  const weights = logits.map((value) => Math.exp(value));
+  const total = weights.reduce((sum, weight) => sum + weight, 0);
+  return weights.map((weight) => weight / total);
+}
 
 const detectionCases = golden('calib_detection.json');
 const base = cocoTables(goldenCase('calib_detection.json', 'laece0_25bins'));
@@ -149,10 +216,7 @@ describe('calibration of detections', () => {
       [dece({ edges: 'left-closed' }), entry.expect_left_closed_bins],
       [dece({ minScore: 0.3 }), entry['score_threshold_0.3']],
     ]) {
-      expect(found.error).toBeCloseTo(want.ece, TOLERANCE);
-      expect(found.largest).toBeCloseTo(want.mce, TOLERANCE);
-      expect(found.signed).toBeCloseTo(want.signed_conf_minus_acc, TOLERANCE);
-      expect(found.count).toBe(want.covered);
+      expectError(found, want);
     }
     const usual = detectionEce(base.truth, base.detections, { classCount: base.classCount });
     expect(usual.convention).toEqual({
@@ -164,9 +228,148 @@ describe('calibration of detections', () => {
     });
   });
 
+  it('D-ECE brings the error within classes, over equal counts, and proper scores of the same detections', () => {
+    const found = detectionEce(base.truth, base.detections, options);
+    const matches = matchDetections(base.truth, base.detections, { ...options, iou: 0.5, maxDets: 100 });
+    // On a crowd, and of a class without objects: neither is counted.
+    const rows = [...base.detections.classIds.keys()].filter(
+      (row) => matches.leftOut[row] === 0 && base.detections.classIds[row] !== 2,
+    );
+    expect(rows).toHaveLength(13);
+    const scores = rows.map((row) => base.detections.scores[row]!);
+    const hits = rows.map((row) => Number(matches.objects[row]! >= 0));
+    expect(found.brier).toBeCloseTo(brierScore(scores, hits), 12);
+    expect(found.nll).toBeCloseTo(logLoss(scores, hits), 12);
+    expect(found.adaptive).toEqual(adaptiveCalibrationError(scores, hits, { bins: 10 }));
+    const errors = [0, 1].map((classId) => {
+      const own = (values: number[]) =>
+        values.filter((_, place) => base.detections.classIds[rows[place]!] === classId);
+      return calibrationError(own(scores), own(hits), { bins: 10 })!.error;
+    });
+    expect(found.classWise.perClass.slice(0, 2)).toEqual(errors);
+    expect(found.classWise.perClass[2]).toBeNull();
+    expect(found.classWise.mean).toBeCloseTo((errors[0]! + errors[1]!) / 2, 12);
+  });
+
+  it('the mean keeps a class without any error, which published code drops', () => {
+    const { plain_mean: plain, reference_mean: faulty } = goldenCase(
+      'calib_detection.json',
+      'reference_averaging_drops_perfect_classes',
+    );
+    // Class 0: found and certain of it. Class 1: found at IoU 1, certain only to .8.
+    const set = cocoTables({
+      images: [1],
+      categories: [1, 2],
+      annotations: [1, 2].map((id) => ({
+        image_id: 1,
+        category_id: id,
+        bbox: [id * 50, 0, 20, 20],
+        area: 400,
+      })),
+      detections: [1, 2].map((id) => ({
+        image_id: 1,
+        category_id: id,
+        bbox: [id * 50, 0, 20, 20],
+        score: id === 1 ? 1 : 0.8,
+      })),
+    });
+    const { laEce } = localisationEce(set.truth, set.detections, { classCount: 2 });
+    expect(laEce.perClass[0]).toBe(0);
+    expect(laEce.mean).toBeCloseTo(plain, TOLERANCE);
+    expect(laEce.mean).not.toBeCloseTo(faulty, 3);
+  });
+
+  it('D-ECE over confidence and position', () => {
+    const {
+      features,
+      matched,
+      bins,
+      expect: want,
+    } = goldenCase('calib_detection.json', 'dece_2d_conf5_x_cx2');
+    const found = cellCalibrationError(features.flat(), matched, { bins })!;
+    expect(found.error).toBeCloseTo(want.dece, TOLERANCE);
+    expect(found.cells).toEqual(
+      want.cells.map((cell: GoldenCase) => ({
+        place: [cell.conf_bin, cell.cx_bin],
+        count: cell.count,
+        meanConfidence: expect.closeTo(cell.conf, TOLERANCE),
+        meanTarget: expect.closeTo(cell.precision, TOLERANCE),
+      })),
+    );
+    // A cell with too few adds nothing, but its rows stay in N.
+    const sparse = cellCalibrationError(features.flat(), matched, { bins, leastCount: 3 })!;
+    expect([sparse.count, sparse.covered]).toEqual([15, 10]);
+    const gaps = sparse.cells.map(
+      ({ count, meanConfidence: a, meanTarget: b }) => (count / 15) * Math.abs(a - b),
+    );
+    expect(sparse.cells).toHaveLength(3);
+    expect(sparse.error).toBeCloseTo(
+      gaps.reduce((sum, gap) => sum + gap, 0),
+      12,
+    );
+    expect(cellCalibrationError([], [], { bins })).toBeUndefined();
+  });
+
+  it('D-ECE over position counts what D-ECE counts, and takes shares of the picture', () => {
+    const found = detectionCells(base.truth, base.detections, {
+      ...options,
+      pictureSizesPx: [256, 512, 256, 512, 256, 512],
+      dimensions: ['centre-x', 'height'],
+      bins: [5, 2, 4],
+      leastCount: 1,
+    });
+    expect(found.dimensions).toEqual(['confidence', 'centre-x', 'height']);
+    expect(found.measured!.count).toBe(13);
+    // Score 1, a pixel in the corner of picture 2; score .64, 90 x 95 px around (50, 55.5) in the same.
+    expect(found.measured!.cells.map(({ place }) => place)).toContainEqual([4, 0, 0]);
+    const wide = detectionCells(base.truth, base.detections, {
+      ...options,
+      minScore: 0.64,
+      pictureSizesPx: [100, 100, 100, 100, 100, 100],
+      leastCount: 1,
+    });
+    expect(wide.measured!.count).toBe(6);
+    expect(wide.measured!.cells.map(({ place }) => place)).toContainEqual([3, 2, 2, 4, 4]);
+    expect(wide.measured!.convention).toEqual({ bins: [5, 5, 5, 5, 5], edges: 'left-closed', leastCount: 1 });
+    const none = detectionCells(base.truth, base.detections, {
+      ...options,
+      minScore: 1.1,
+      pictureSizesPx: [1, 1, 1, 1, 1, 1],
+    });
+    expect(none.measured).toBeNull();
+  });
+
+  it('OCE is judged from the objects: what is missed costs 1', () => {
+    const entry = goldenCase('calib_detection.json', 'oce_object_level');
+    const set = cocoTables(entry);
+    // The tables keep the order of ids within a picture; the set lists number 15 last, in picture 2.
+    const ids = [1, 2, 3].flatMap((image) =>
+      entry.detections.filter((row: GoldenCase) => row.image_id === image).map(({ id }: GoldenCase) => id),
+    );
+    const scoreVectors = ids.flatMap((id: number) => entry.score_vectors[id]);
+    const found = objectCalibration(set.truth, set.detections, { classCount: 3, scoreVectors });
+    expect(found.error).toBeCloseTo(entry.expect.oce, TOLERANCE);
+    for (const [place, { error }] of found.perIou.entries()) {
+      expect(error).toBeCloseTo(entry.expect.per_tau[place], TOLERANCE);
+    }
+    expect(found.objects).toBe(6);
+    expect(found.convention).toMatchObject({ scores: 'vectors', missed: 1 });
+    const silent = objectCalibration(set.truth, set.detections, { classCount: 3, minScore: 1.1 });
+    expect(silent).toMatchObject({ error: 1, convention: { scores: 'one-class', minScore: 1.1 } });
+    const one = objectCalibration(set.truth, set.detections, { classCount: 3, ious: [0.75] });
+    expect(one.error).toBeGreaterThan(0);
+    expect(one.perIou).toHaveLength(1);
+  });
+
   it('says null, not 0, where nothing is left', () => {
     const none = { classCount: base.classCount, minScore: 1.1 };
-    expect(detectionEce(base.truth, base.detections, none)).toMatchObject({ measured: null, recall: 0 });
+    expect(detectionEce(base.truth, base.detections, none)).toMatchObject({
+      measured: null,
+      adaptive: null,
+      brier: null,
+      nll: null,
+      recall: 0,
+    });
     expect(localisationEce(base.truth, base.detections, none)).toMatchObject({
       laEce: { mean: null },
       signed: null,
@@ -183,172 +386,4 @@ function expectPerClass(
     else expect(found.perClass[place]).toBeCloseTo(value, TOLERANCE);
   }
   expect(found.mean).toBeCloseTo(want.mean, TOLERANCE);
-}
-
-describe('maps', () => {
-  it.each(['posthoc_iou_targets', 'posthoc_tp_targets'])('%s', (id) => {
-    const { scores, targets, expect: want } = goldenCase('calib_basic.json', id);
-    const platt = fitPlatt(scores, targets)!;
-    expect(platt.slope).toBeCloseTo(want.platt.a, 9);
-    expect(platt.intercept).toBeCloseTo(want.platt.b, 9);
-    for (const [place, score] of scores.entries()) {
-      expect(calibrateScore(platt, score)).toBeCloseTo(want.platt.outputs[place], 9);
-    }
-    const isotonic = fitIsotonic(scores, targets)!;
-    for (const [place, x] of want.isotonic.x.entries()) {
-      expect(calibrateScore(isotonic, x)).toBeCloseTo(want.isotonic.fit[place], TOLERANCE);
-    }
-    for (const [place, query] of want.isotonic.query.entries()) {
-      expect(calibrateScore(isotonic, query)).toBeCloseTo(
-        want.isotonic.linear_interpolation[place],
-        TOLERANCE,
-      );
-    }
-  });
-
-  it('isotonic averages equal scores first', () => {
-    const { x, y, expect: want } = goldenCase('calib_basic.json', 'isotonic_ties');
-    const map = fitIsotonic(x, y)!;
-    for (const [place, score] of want.x.entries()) {
-      expect(calibrateScore(map, score)).toBeCloseTo(want.fit[place], TOLERANCE);
-    }
-  });
-
-  it('has no Platt map for targets that are all 0 or all 1, nor an endless one for parted targets', () => {
-    expect(fitPlatt([0.1, 0.5, 0.9], [0, 0, 0])).toBeUndefined();
-    expect(fitPlatt([0.1, 0.5, 0.9], [1, 1, 1])).toBeUndefined();
-    expect(fitPlatt([], [])).toBeUndefined();
-    const parted = fitPlatt([0.1, 0.2, 0.8, 0.9], [0, 0, 1, 1])!;
-    expect(Number.isFinite(parted.slope) && Number.isFinite(parted.intercept)).toBe(true);
-    expect(calibrateScore(parted, 0.9)).toBeGreaterThan(0.99);
-    expect(calibrateScore(parted, 0.1)).toBeLessThan(0.01);
-  });
-
-  it('never turns the ranking around, and fits equal scores by their mean', () => {
-    expect(fitPlatt([0.1, 0.3, 0.7, 0.9], [1, 0.8, 0.2, 0])).toEqual({
-      kind: 'platt',
-      slope: 0,
-      intercept: expect.closeTo(0, 12),
-    });
-    const equal = fitPlatt([0.4, 0.4, 0.4, 0.4], [0, 0, 0, 1])!;
-    expect(calibrateScore(equal, 0.4)).toBeCloseTo(0.25, 9);
-  });
-
-  it('is monotone, stays in [0, 1], and has the slope that differences show', () => {
-    const sample = fc.array(fc.tuple(fc.double({ min: 0.01, max: 0.99, noNaN: true }), fc.boolean()), {
-      minLength: 5,
-      maxLength: 40,
-    });
-    fc.assert(
-      fc.property(sample, (pairs) => {
-        const [scores, targets] = [pairs.map(([score]) => score), pairs.map(([, hit]) => Number(hit))];
-        const maps = [fitPlatt(scores, targets), fitIsotonic(scores, targets)].filter(
-          (map) => map !== undefined,
-        );
-        for (const map of maps as CalibrationMap[]) {
-          const grid = Array.from({ length: 101 }, (_, index) => calibrateScore(map, index / 100));
-          expect(grid.every((value, index) => index === 0 || value >= grid[index - 1]! - 1e-12)).toBe(true);
-          expect(grid[0]).toBeGreaterThanOrEqual(0);
-          expect(grid[100]).toBeLessThanOrEqual(1);
-        }
-      }),
-      { seed: 3, numRuns: 100 },
-    );
-    for (const map of [
-      fitPlatt([0.2, 0.4, 0.6, 0.8], [0, 1, 0, 1])!,
-      fitIsotonic([0.2, 0.5, 0.9], [0.1, 0.3, 0.8])!,
-    ]) {
-      for (const score of [0.25, 0.4, 0.61]) {
-        const step = 1e-6;
-        const numeric = (calibrateScore(map, score + step) - calibrateScore(map, score - step)) / (2 * step);
-        expect(calibrationSlope(map, score)).toBeCloseTo(numeric, 6);
-      }
-    }
-  });
-});
-
-describe('calibrators of detectors', () => {
-  const { truth, detections } = overConfident(400, 7);
-  const classes = { classCount: 1 };
-
-  it.each(['platt', 'isotonic'] as const)('%s, target quality: LaECE0 sinks, AP stays', (kind) => {
-    const calibrator = fitCalibrator(truth, detections, { ...classes, kind, target: 'quality' });
-    const after = calibrateDetections(detections, calibrator);
-    const [raw, fitted] = [detections, after].map(
-      (table) => localisationEce(truth, table, classes).laEce.mean!,
-    );
-    expect(raw).toBeGreaterThan(0.1);
-    expect(fitted).toBeLessThan(0.3 * raw!);
-    const [apRaw, apFitted] = [detections, after].map(
-      (table) => evaluateDetections(truth, table, classes).ap!,
-    );
-    expect(apFitted).toBeCloseTo(apRaw!, kind === 'platt' ? 12 : 2);
-  });
-
-  it('target correct: D-ECE sinks', () => {
-    const calibrator = fitCalibrator(truth, detections, { ...classes, kind: 'platt', target: 'correct' });
-    const dece = (table: DetectionTable) =>
-      detectionEce(truth, table, { ...classes, minScore: 0.01 }).measured!.error;
-    expect(dece(calibrateDetections(detections, calibrator))).toBeLessThan(0.3 * dece(detections));
-  });
-
-  it('leaves a class alone that has too few detections, and says so', () => {
-    const calibrator = fitCalibrator(truth, detections, {
-      ...classes,
-      kind: 'platt',
-      target: 'quality',
-      minSamples: 1e6,
-    });
-    expect(calibrator.maps).toEqual([null]);
-    expect(calibrator.samples[0]).toBeGreaterThan(400);
-    expect(calibrateDetections(detections, calibrator).scores).toEqual(detections.scores);
-  });
-
-  it('lets the variance follow the map, within E (1 − E)', () => {
-    const calibrator = fitCalibrator(truth, detections, { ...classes, kind: 'platt', target: 'quality' });
-    const scoreVariances = detections.scores.map((score) => 0.1 * score * (1 - score));
-    const after = calibrateDetections({ ...detections, scoreVariances }, calibrator);
-    const map = calibrator.maps[0]!;
-    expect(after.scoreVariances![5]).toBeCloseTo(
-      calibrationSlope(map, detections.scores[5]!) ** 2 * scoreVariances[5]!,
-      12,
-    );
-    const wild = { ...detections, scoreVariances: detections.scores.map(() => 0.25) };
-    const bounded = calibrateDetections(wild, calibrator);
-    for (const [row, variance] of bounded.scoreVariances!.entries()) {
-      const score = bounded.scores[row]!;
-      expect(variance).toBeLessThanOrEqual(score * (1 - score) + 1e-15);
-    }
-  });
-});
-
-/** One object a picture, two detections: one on it in a share of the pictures, one false; scores far too high. */
-function overConfident(pictures: number, seed: number) {
-  const random = createRandom(seed);
-  const truthBoxes: number[] = [];
-  const found: { box: number[]; score: number }[] = [];
-  for (let picture = 0; picture < pictures; picture++) {
-    const [x, y] = [random.between(0, 300), random.between(0, 300)];
-    truthBoxes.push(x, y, x + 60, y + 60);
-    const honest = random.between(0.05, 0.9);
-    const shift = random.next() < honest ? random.between(0, 15) : 500;
-    found.push({ box: [x + shift, y, x + shift + 60, y + 60], score: honest ** 0.3 });
-    const low = random.between(0.01, 0.1);
-    found.push({ box: [900, 900, 950, 950], score: low ** 0.3 });
-  }
-  return {
-    truth: {
-      starts: Int32Array.from({ length: pictures + 1 }, (_, picture) => picture),
-      boxes: Float64Array.from(truthBoxes),
-      classIds: new Int32Array(pictures),
-      areas: new Float64Array(pictures).fill(3600),
-      kinds: new Uint8Array(pictures),
-    },
-    detections: {
-      starts: Int32Array.from({ length: pictures + 1 }, (_, picture) => 2 * picture),
-      boxes: Float64Array.from(found.flatMap(({ box }) => box)),
-      classIds: new Int32Array(2 * pictures),
-      scores: Float64Array.from(found, ({ score }) => score),
-    },
-  };
 }
