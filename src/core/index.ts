@@ -8,6 +8,7 @@ export type {
   MeanCurves,
 } from './average-precision.ts';
 export { evaluateDetections } from './average-precision.ts';
+export { binomialInterval, binomialUpper } from './binomial.ts';
 export type { Estimate, Figure, NoVerdict, Resampling, Stratum } from './bootstrap.ts';
 export { bootstrapFigures, LEAST_GROUPS, negated, noVerdict, sureSign } from './bootstrap.ts';
 export type { Confidences, DrawnCalibration } from './bootstrap-calibration.ts';
@@ -25,8 +26,27 @@ export {
 } from './bootstrap-outcomes.ts';
 export type { Box, BoxVariance, Space } from './box.ts';
 export { boxArea, clipBox, iou } from './box.ts';
-export type { BinEdges, CalibrationBin, CalibrationError } from './calibration.ts';
-export { calibrationError } from './calibration.ts';
+export type { BoxSigma, BoxSigmaOptions, Coverage, SigmaCalibration } from './box-sigma.ts';
+export { boxSigma, sigmaCalibration } from './box-sigma.ts';
+export type {
+  BinConvention,
+  BinEdges,
+  CalibrationBin,
+  CalibrationError,
+} from './calibration.ts';
+export { adaptiveCalibrationError, brierScore, calibrationError, logLoss } from './calibration.ts';
+export { calibrateDetection, calibrateDetections, calibrateLaw } from './calibration-apply.ts';
+export type {
+  CalibrationCell,
+  CellCalibrationError,
+  CellConvention,
+  CellDimension,
+  DetectionCells,
+  DetectionCellsOptions,
+} from './calibration-cells.ts';
+export { cellCalibrationError, detectionCells } from './calibration-cells.ts';
+export type { CrossFit } from './calibration-cross-fit.ts';
+export { crossCalibrate, crossFitRows, foldsOfGroups } from './calibration-cross-fit.ts';
 export type {
   CalibrationConvention,
   DetectionCalibrationOptions,
@@ -35,11 +55,50 @@ export type {
   PerClassError,
 } from './calibration-detection.ts';
 export { ANY_OVERLAP, detectionEce, localisationEce } from './calibration-detection.ts';
-export type { CalibrationTarget, Calibrator, CalibratorOptions } from './calibration-fit.ts';
-export { calibrateDetections, fitCalibrator } from './calibration-fit.ts';
-export type { CalibrationMap, IsotonicMap, PlattMap } from './calibration-map.ts';
-export { calibrateScore, calibrationSlope, fitIsotonic, fitPlatt } from './calibration-map.ts';
+export type { Calibrator, ClassCalibration, MapOptions } from './calibration-fit.ts';
+export { fitCalibrator, fitCalibratorToRows } from './calibration-fit.ts';
+export { fitIsotonic } from './calibration-isotonic.ts';
+export { fitBeta, fitPlatt, fitTemperature } from './calibration-logistic.ts';
+export type {
+  BetaMap,
+  CalibrationMap,
+  IsotonicMap,
+  PlattMap,
+  TemperatureMap,
+} from './calibration-map.ts';
+export { CALIBRATION_KINDS, calibrateScore, calibrationSlope } from './calibration-map.ts';
+export type { ObjectCalibration, ObjectCalibrationOptions } from './calibration-objects.ts';
+export { objectCalibration } from './calibration-objects.ts';
+export type { CalibrationRows, CalibrationRowsOptions, CalibrationTarget } from './calibration-rows.ts';
+export { CALIBRATION_TARGETS, calibrationRows } from './calibration-rows.ts';
+export type {
+  CalibrationData,
+  CalibratorOrigin,
+  FittedSuppression,
+  StoredCalibrator,
+} from './calibration-stored.ts';
+export {
+  parseStoredCalibrator,
+  toCalibrator,
+  toStoredCalibrator,
+  whyOtherSuppression,
+} from './calibration-stored.ts';
 export type { Candidates, HeadOutputs, HeadTensor } from './candidates.ts';
+export type {
+  ClassificationCalibration,
+  ClassificationCalibrationOptions,
+} from './classification-calibration.ts';
+export { classificationCalibration, softmaxTemperature } from './classification-calibration.ts';
+export type {
+  MissRateThreshold,
+  ObjectRecallThreshold,
+  PrecisionOptions,
+  PrecisionTest,
+  PrecisionThreshold,
+} from './conformal.ts';
+export { missRateThreshold, objectRecallThreshold, precisionThreshold } from './conformal.ts';
+export type { ConformalOptions, ConformalSlice, ConformalThresholds } from './conformal-slices.ts';
+export { conformalThresholds } from './conformal-slices.ts';
 export type { Decoder, DecoderOptions, ScoreFloor, ScoreLaw } from './decode/decoder.ts';
 export { createDecoder } from './decode/index.ts';
 export type { Capabilities, Detection, ScoreDistribution, ScoreMixture } from './detection.ts';
@@ -110,21 +169,6 @@ export { matchDetections } from './matching.ts';
 export type { EntropySplit, VarianceSplit } from './mc-dropout.ts';
 export { splitEntropy, splitVariance } from './mc-dropout.ts';
 export type { Bimodality, MeanVariance, SplitFit } from './mixture.ts';
-export type {
-  ClassificationCalibration,
-  ClassificationCalibrationOptions,
-} from './classification-calibration.ts';
-export { classificationCalibration, softmaxTemperature } from './classification-calibration.ts';
-export type {
-  PrecisionOptions,
-  PrecisionTest,
-  PrecisionThreshold,
-  RecallThreshold,
-  RiskThreshold,
-} from './conformal.ts';
-export { precisionThreshold, recallThreshold, riskThreshold } from './conformal.ts';
-export type { ConformalOptions, ConformalSlice, ConformalThresholds } from './conformal-slices.ts';
-export { conformalThresholds } from './conformal-slices.ts';
 export {
   bimodality,
   meanVarianceHead,
@@ -150,19 +194,25 @@ export type { Size } from './shapes.ts';
 export { formatShape } from './shapes.ts';
 export type {
   BoxUncertaintySuppression,
+  FusionSuppression,
   HardSuppression,
   SoftSuppression,
   SuppressionPolicy,
   UncertaintySuppression,
+  VoteSuppression,
 } from './suppression.ts';
 export {
   BOX_UNCERTAINTY_SUPPRESSION,
+  FUSION_SUPPRESSION,
   HARD_SUPPRESSION,
   SOFT_SUPPRESSION,
   suppressionRequirement,
   UNCERTAINTY_SUPPRESSION,
+  VOTE_SUPPRESSION,
 } from './suppression.ts';
 export type {
+  ConformalGuarantee,
+  ConformalThreshold,
   FixedThreshold,
   PerClassThreshold,
   Requirement,
@@ -175,6 +225,7 @@ export type {
 } from './threshold.ts';
 export {
   accepts,
+  describeGuarantee,
   equivalentFixedThreshold,
   PUBLISHED_THRESHOLD,
   scoreFloor,
@@ -198,10 +249,3 @@ export type {
   VarianceGroup,
 } from './variance-check.ts';
 export { checkVariance, partialCorrelation } from './variance-check.ts';
-  FusionSuppression,
-  VoteSuppression,
-  FUSION_SUPPRESSION,
-  VOTE_SUPPRESSION,
-  ConformalGuarantee,
-  ConformalThreshold,
-  describeGuarantee,
