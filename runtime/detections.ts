@@ -5,6 +5,7 @@ import type { FrameResult } from './sinks/sink.ts';
 import type { FrameSource, SourceEvent } from './sources/source.ts';
 import { type Channel, createChannel } from './streams/channel.ts';
 import { createSlots, type Slots } from './streams/slots.ts';
+import { type TrackResultsOptions, trackResults } from './tracker/index.ts';
 
 /** What runs over what, and until when. */
 export interface DetectionsOptions {
@@ -13,6 +14,11 @@ export interface DetectionsOptions {
   readonly signal?: AbortSignal;
   /** Deliver whole frames too, for painting. */
   readonly full?: boolean;
+  /**
+   * Follow objects from frame to frame: only boxes of tracks are reported, with `trackId`. Doubtful boxes hold tracks
+   * together, so open the detector with a threshold of `lowThreshold` (0.1), and choose what to report by `shown`.
+   */
+  readonly track?: TrackResultsOptions;
   /** Told of what an operator should know: damaged pictures, lost and resumed streams. */
   readonly onEvent?: (event: SourceEvent) => void;
 }
@@ -59,9 +65,10 @@ export async function* detections(options: DetectionsOptions): AsyncGenerator<De
   const slots = createSlots(source.kind === 'live' ? detector.sessions : detector.sessions + 1);
   const channel = createChannel<Batch>();
   const producer = produce(options, ended, slots, channel);
+  const follow = options.track && trackResults(options.track);
   try {
     for (let batch = await channel.next(); batch !== undefined; batch = await channel.next()) {
-      yield* resultsOf(batch);
+      yield* resultsOf(batch, follow);
       slots.release();
     }
   } finally {
@@ -103,13 +110,17 @@ async function produce(
   }
 }
 
-async function* resultsOf({ frames, detected }: Batch): AsyncGenerator<DetectionResult, void, void> {
+async function* resultsOf(
+  { frames, detected }: Batch,
+  follow: ((result: DetectionResult) => DetectionResult) | undefined,
+): AsyncGenerator<DetectionResult, void, void> {
   let given = 0;
   try {
     for (const [index, answer] of (await detected).entries()) {
       const frame = frames[index];
       if (frame === undefined) break;
-      yield { frame, size: frame.letterbox.frame, ...answer };
+      const result = { frame, size: frame.letterbox.frame, ...answer };
+      yield follow ? follow(result) : result;
       frame.release();
       given++;
     }

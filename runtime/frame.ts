@@ -11,6 +11,8 @@ export interface Frame {
   readonly ptsSeconds?: number;
   /** Arrival of a live frame, ms since 1970. */
   readonly capturedAtMs?: number;
+  /** Of a live source: which connection gave it, from 0. After a break the picture may show something else. */
+  readonly connection?: number;
   /** Maps between this frame and the network's input; `letterbox.frame` is the size as displayed (turned). */
   readonly letterbox: Letterbox;
   /** rgb24 [content.height, content.width, 3] of the scaled picture without padding. Valid until `release()`. */

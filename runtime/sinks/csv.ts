@@ -20,6 +20,7 @@ const COLUMNS = [
   'x2_var',
   'y2_var',
   'score_var_epistemic',
+  'track_id',
 ];
 
 /** Values that a model lacks stay empty; frames without a detection have no row. */
@@ -56,6 +57,7 @@ function rowsOf({ frame, detections }: FrameResult): readonly (readonly Field[])
       score_var: scoreVar,
       score_var_epistemic: epistemic,
       box_var: boxVar,
+      track_id: trackId,
     } = detectionForm(detection);
     const found: readonly Field[] = [classId, name, confidence, box.x1, box.y1, box.x2, box.y2];
     return [
@@ -69,6 +71,7 @@ function rowsOf({ frame, detections }: FrameResult): readonly (readonly Field[])
       boxVar?.x2,
       boxVar?.y2,
       epistemic,
+      trackId,
     ];
   });
 }

@@ -36,6 +36,7 @@ interface LiveFrame extends DecodedFrame {
   readonly letterbox: Letterbox;
   readonly streamSeconds: number;
   readonly capturedAtMs: number;
+  readonly connection: number;
 }
 
 /**
@@ -192,7 +193,7 @@ export class LiveSource implements FrameSource {
     const time = this.#clock.read(frame.ptsSeconds);
     const index = this.#arrived;
     this.#arrived += 1;
-    inbox.push({ ...frame, ...time, index, letterbox });
+    inbox.push({ ...frame, ...time, index, letterbox, connection: this.#reconnects });
   }
 
   #tellOfSize(request: FrameRequest, first: boolean, size: Size): void {
@@ -227,6 +228,7 @@ function toFrame(source: string, frame: LiveFrame): Frame {
     index: frame.index,
     ptsSeconds: frame.streamSeconds,
     capturedAtMs: frame.capturedAtMs,
+    connection: frame.connection,
     letterbox: frame.letterbox,
     content: frame.content,
     ...(frame.full && { full: frame.full }),

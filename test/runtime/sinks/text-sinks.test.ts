@@ -126,18 +126,18 @@ describe('CSV', () => {
         source: 'a,b.mp4',
         index: 3,
         ptsSeconds: 0.125,
-        detections: [{ ...CAR, className: 'big "car"' }, SURE_CAR, SPLIT_CAR],
+        detections: [{ ...CAR, className: 'big "car"', trackId: 7 }, SURE_CAR, SPLIT_CAR],
       }),
     );
     await sink.write(result({ source: 'b.jpg', detections: [] }));
     await sink.write(result({ source: 'b.jpg' }));
     await sink.close();
     expect(linesOf(path)).toEqual([
-      'stream,frame,pts_s,class,name,confidence,x1,y1,x2,y2,score_var,x1_var,y1_var,x2_var,y2_var,score_var_epistemic',
-      '"a,b.mp4",3,0.125,2,"big ""car""",0.82346,10.13,20,110.5,80,,,,,,',
-      '"a,b.mp4",3,0.125,2,car,0.82346,10.13,20,110.5,80,0.003612,4,9.877,0.0001235,16,',
-      '"a,b.mp4",3,0.125,2,car,0.82346,10.13,20,110.5,80,0.003612,4,9.877,0.0001235,16,0.0001235',
-      'b.jpg,0,,2,car,0.82346,10.13,20,110.5,80,,,,,,',
+      'stream,frame,pts_s,class,name,confidence,x1,y1,x2,y2,score_var,x1_var,y1_var,x2_var,y2_var,score_var_epistemic,track_id',
+      '"a,b.mp4",3,0.125,2,"big ""car""",0.82346,10.13,20,110.5,80,,,,,,,7',
+      '"a,b.mp4",3,0.125,2,car,0.82346,10.13,20,110.5,80,0.003612,4,9.877,0.0001235,16,,',
+      '"a,b.mp4",3,0.125,2,car,0.82346,10.13,20,110.5,80,0.003612,4,9.877,0.0001235,16,0.0001235,',
+      'b.jpg,0,,2,car,0.82346,10.13,20,110.5,80,,,,,,,',
       '',
     ]);
   });
