@@ -1,6 +1,7 @@
 // Joins a source and a detector: frames go in, results come out in order, and the stages overlap.
 import type { Detected, Detector } from './detector.ts';
 import type { Frame } from './frame.ts';
+import { followLight, type LightFollower, type LightOptions } from './light.ts';
 import type { FrameResult } from './sinks/sink.ts';
 import type { FrameSource, SourceEvent } from './sources/source.ts';
 import { type Channel, createChannel } from './streams/channel.ts';
@@ -14,6 +15,8 @@ export interface DetectionsOptions {
   readonly signal?: AbortSignal;
   /** Deliver whole frames too, for painting. */
   readonly full?: boolean;
+  /** Measures the light of the frames and lets the thresholds follow it; each result says the state. */
+  readonly light?: LightOptions;
   /**
    * Follow objects from frame to frame: only boxes of tracks are reported, with `trackId`. Doubtful boxes hold tracks
    * together, so open the detector with a threshold of `lowThreshold` (0.1), and choose what to report by `shown`.
@@ -35,7 +38,7 @@ export interface DetectionResult extends FrameResult {
 
 interface Batch {
   readonly frames: readonly Frame[];
-  readonly detected: Promise<readonly Detected[]>;
+  readonly detected: Promise<readonly (Detected & Pick<FrameResult, 'light'>)[]>;
 }
 
 /**
@@ -79,14 +82,15 @@ export async function* detections(options: DetectionsOptions): AsyncGenerator<De
 }
 
 async function produce(
-  { source, detector, full = false, onEvent }: DetectionsOptions,
+  { source, detector, full = false, light, onEvent }: DetectionsOptions,
   signal: AbortSignal,
   slots: Slots,
   channel: Channel<Batch>,
 ): Promise<void> {
+  const follower = light && followLight(light, onEvent);
   let frames: Frame[] = [];
   const submit = () => {
-    const detected = detector.detect(frames);
+    const detected = follower ? detectInLight(detector, frames, follower) : detector.detect(frames);
     detected.catch(() => undefined); // met by whoever reads the channel
     channel.send({ frames, detected });
     frames = [];
@@ -108,6 +112,23 @@ async function produce(
     for (const frame of frames) frame.release();
     channel.end(error);
   }
+}
+
+/** The light is measured before, in the order of the frames: the answers of several sessions may cross. */
+async function detectInLight(
+  detector: Detector,
+  frames: readonly Frame[],
+  follower: LightFollower,
+): Promise<readonly (Detected & Pick<FrameResult, 'light'>)[]> {
+  const lights = frames.map((frame) => follower.observe(frame));
+  const answers = await detector.detect(
+    frames,
+    lights.map(({ threshold }) => threshold),
+  );
+  return answers.map((answer, index) => {
+    const light = lights[index]?.state;
+    return light === undefined ? answer : { ...answer, light };
+  });
 }
 
 async function* resultsOf(

@@ -55,10 +55,11 @@ export interface Detector {
   readonly fit: (frame: Size) => Letterbox;
   /**
    * @param frames 1 to `batchSize`; their `content` is read before the call returns
+   * @param thresholds one rule per frame, for frames under way side by side; the last one stays in effect
    * @returns one answer per frame, in order
    * @throws ModelError when the graph fails or its outputs are not what the head promises
    */
-  detect(frames: readonly Frame[]): Promise<readonly Detected[]>;
+  detect(frames: readonly Frame[], thresholds?: readonly ThresholdPolicy[]): Promise<readonly Detected[]>;
   /** Changes the threshold rule from the next answer on. */
   useThreshold(threshold: ThresholdPolicy): void;
   /** Waits for what is under way, then frees the model. Safe to call twice. */
@@ -93,7 +94,7 @@ export function createDetector(parts: DetectorParts): Detector {
     sessions: sessions.length,
     provider: sessions[0]?.provider ?? 'none',
     fit: (frame) => createLetterbox(frame, input, contract.fit),
-    detect: (frames) => detectBatch(parts, resources, frames),
+    detect: (frames, thresholds = []) => detectBatch(parts, resources, frames, thresholds),
     useThreshold: (threshold) => parts.postprocessor.useThreshold(threshold),
     async close() {
       await Promise.all(sessions.map((session) => session.close()));
@@ -112,6 +113,7 @@ async function detectBatch(
   parts: DetectorParts,
   { pool, load, returnMemory }: Resources,
   frames: readonly Frame[],
+  thresholds: readonly ThresholdPolicy[],
 ): Promise<readonly Detected[]> {
   const started = performance.now();
   const pooled = pool.fill(frames);
@@ -124,9 +126,11 @@ async function detectBatch(
     const { outputs, input, inferenceMs } = await session.run(pooled.array, parts.inputSpec);
     pool.restore(pooled, input);
     const inferMs = inferenceMs / frames.length;
-    const answers = frames.map((frame, place) =>
-      answer(parts, outputs, place, frame.letterbox, { preMs, inferMs }),
-    );
+    const answers = frames.map((frame, place) => {
+      const threshold = thresholds[place];
+      if (threshold !== undefined) parts.postprocessor.useThreshold(threshold);
+      return answer(parts, outputs, place, frame.letterbox, { preMs, inferMs });
+    });
     returnMemory(outputs);
     return answers;
   } finally {

@@ -16,6 +16,7 @@ export {
 export type { Frame, FullFrame } from './frame.ts';
 export type { CocoRow, DetectionColumns } from './habitual-shapes.ts';
 export { toCocoRow, toColumns, toUltralyticsRow, toXywh, toYoloRow } from './habitual-shapes.ts';
+export type { LightOptions } from './light.ts';
 export { readNames } from './names.ts';
 export type { DetectorOptions, OpenDetector } from './open-detector.ts';
 export { openDetector } from './open-detector.ts';

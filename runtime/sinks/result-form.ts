@@ -28,6 +28,7 @@ export interface StreamForm {
   readonly pts_s: number | null;
   readonly width: number;
   readonly height: number;
+  readonly light?: string;
   readonly detections: readonly DetectionForm[];
 }
 
@@ -35,27 +36,30 @@ export interface PictureForm {
   readonly source: string;
   readonly width: number;
   readonly height: number;
+  readonly light?: string;
   readonly detections: readonly DetectionForm[];
 }
 
 /** A frame of a video or a camera. `pts_s` is null where the source has no times. */
-export function streamForm({ frame, size, detections }: FrameResult): StreamForm {
+export function streamForm({ frame, size, detections, light }: FrameResult): StreamForm {
   return {
     stream: frame.source,
     frame: frame.index,
     pts_s: frame.ptsSeconds === undefined ? null : round(frame.ptsSeconds, 6),
     width: size.width,
     height: size.height,
+    ...(light === undefined ? {} : { light }),
     detections: detections.map(detectionForm),
   };
 }
 
 /** A still picture. */
-export function pictureForm({ frame, size, detections }: FrameResult): PictureForm {
+export function pictureForm({ frame, size, detections, light }: FrameResult): PictureForm {
   return {
     source: frame.source,
     width: size.width,
     height: size.height,
+    ...(light === undefined ? {} : { light }),
     detections: detections.map(detectionForm),
   };
 }

@@ -8,6 +8,8 @@ export interface FrameResult {
   readonly frame: Frame;
   readonly size: Size;
   readonly detections: readonly Detection[];
+  /** State of the light, where it is followed: its thresholds were used. */
+  readonly light?: string;
 }
 
 /** Where results go: a file, a folder, a stream. */

@@ -23,6 +23,14 @@ export type SourceEvent =
   | { readonly kind: 'lost'; readonly source: string; readonly reason: string; readonly retryInMs: number }
   /** A live source is back; the size may have changed. */
   | { readonly kind: 'resumed'; readonly source: string; readonly size: Size }
+  /** The light of a stream as first found (no `before`), or changed; `value` is what was measured. */
+  | {
+      readonly kind: 'light';
+      readonly source: string;
+      readonly state: string;
+      readonly before?: string;
+      readonly value: number;
+    }
   | { readonly kind: 'notice'; readonly source: string; readonly message: string };
 
 /** Counts so far; final once the iteration has ended. */

@@ -20,6 +20,11 @@ export function sayEvent(event: SourceEvent): void {
     case 'resumed':
       say(`resumed ${event.source}: ${event.size.width}x${event.size.height}`);
       break;
+    case 'light': {
+      const before = event.before === undefined ? '' : `, was ${event.before}`;
+      say(`${event.source}: light is ${event.state}${before} (measured ${event.value.toFixed(2)})`);
+      break;
+    }
     case 'notice':
       say(about(event.source, event.message));
       break;

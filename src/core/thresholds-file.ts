@@ -75,6 +75,8 @@ const schema = v.strictObject({
   ),
   hysteresis: v.optional(
     v.strictObject({
+      /** Unit of the boundaries: that of `measureLight` (`picture`, also where absent), or degrees of the sun above the horizon. */
+      measure: v.exactOptional(v.picklist(['picture', 'sun'], "'picture' or 'sun'")),
       states: v.pipe(v.array(v.string()), v.minLength(2, 'two or more states, from dark to bright')),
       boundaries: v.array(v.pipe(v.number('a number'), v.finite('a number'))),
       margin: positive,

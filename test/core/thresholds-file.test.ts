@@ -57,6 +57,7 @@ describe('a mistake is named by file and key', () => {
     [{ suppression: { kind: 'voting', iou: 0.5 } }, `'suppression.kind' is "voting", expected`],
     [{ cameras: { gate: { classes: { car: -1 } } } }, `'cameras.gate.classes.car' is -1`],
     [{ hysteresis: { ...GOOD.hysteresis, boundaries: [20] } }, `has 1 numbers, expected 2 for 3 states`],
+    [{ hysteresis: { ...GOOD.hysteresis, measure: 'clock' } }, `expected 'picture' or 'sun'`],
     [{ hysteresis: { ...GOOD.hysteresis, boundaries: [60, 20] } }, 'must rise, found 60, 20'],
     [{ conditions: { dsuk: { car: 0.3 } } }, `condition 'dsuk' is not one of 'hysteresis.states'`],
   ])('%j', (changes, message) => {
