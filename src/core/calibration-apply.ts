@@ -1,8 +1,8 @@
-// Detections through a calibrator: scores by the map of their class, variances with them.
+// A table of detections through a calibrator, and a law of a score through its map.
 import type { Calibrator } from './calibration-fit.ts';
 import type { CalibrationMap } from './calibration-map.ts';
 import { calibrateScore, calibrationSlope } from './calibration-map.ts';
-import type { Detection, ScoreDistribution, ScoreMixture } from './detection.ts';
+import type { ScoreDistribution, ScoreMixture } from './detection.ts';
 import type { DetectionTable } from './match-groups.ts';
 import type { MeanVariance } from './mixture.ts';
 import { normalTail } from './normal.ts';
@@ -25,32 +25,6 @@ export function calibrateDetections(detections: DetectionTable, { classes }: Cal
   return { ...detections, scores, ...(variances && { scoreVariances: variances }) };
 }
 
-/**
- * One detection after suppression: `score` and `scoreVariance` are mapped, `rawScore` and the law stay as the model
- * gave them. The variance is exact where the detection carries the law of its score and suppression left the score
- * alone, else it follows with the square of the slope.
- */
-export function calibrateDetection(detection: Detection, { classes }: Calibrator): Detection {
-  const map = classes[detection.classId]?.map;
-  if (map === null || map === undefined) return detection;
-  const score = calibrateScore(map, detection.score);
-  const { scoreVariance: variance, scoreVarianceEpistemic: epistemic } = detection;
-  if (variance === undefined) return { ...detection, score };
-  const law = detection.distribution ?? detection.mixture;
-  const calibrated =
-    law === undefined || detection.score !== detection.rawScore
-      ? slopedVariance(map, detection.score, variance)
-      : Math.min(score * (1 - score), calibrateLaw(map, law).variance);
-  // Both parts stretch alike: what passes disagree on keeps its share.
-  const share = epistemic === undefined ? undefined : variance > 0 ? epistemic / variance : 0;
-  return {
-    ...detection,
-    score,
-    scoreVariance: calibrated,
-    ...(share !== undefined && { scoreVarianceEpistemic: share * calibrated }),
-  };
-}
-
 /** Mean and variance of the calibrated score, where the raw one follows a law: exact over bins, by Simpson's rule over Gaussians. */
 export function calibrateLaw(map: CalibrationMap, law: ScoreDistribution | ScoreMixture): MeanVariance {
   if ('probabilities' in law) return momentsOverBins(map, law.probabilities);
@@ -69,9 +43,12 @@ function slopedVariance(map: CalibrationMap, score: number, variance: number): n
 
 function momentsOverBins(map: CalibrationMap, probabilities: Float32Array): MeanVariance {
   const last = probabilities.length - 1;
-  const values = Float64Array.from(probabilities, (_, bin) => calibrateScore(map, bin / last));
-  const mean = values.reduce((sum, value, bin) => sum + probabilities[bin]! * value, 0);
-  const variance = values.reduce((sum, value, bin) => sum + probabilities[bin]! * (value - mean) ** 2, 0);
+  let mean = 0;
+  for (let bin = 0; bin <= last; bin++) mean += probabilities[bin]! * calibrateScore(map, bin / last);
+  let variance = 0;
+  for (let bin = 0; bin <= last; bin++) {
+    variance += probabilities[bin]! * (calibrateScore(map, bin / last) - mean) ** 2;
+  }
   return { mean, variance };
 }
 
@@ -82,23 +59,28 @@ const FAR = 8;
 
 /** A score outside [0, 1] does not exist: that part of the Gaussian counts at the end that it lies beyond. */
 function momentsOverGaussian(map: CalibrationMap, mean: number, variance: number): MeanVariance {
-  if (variance <= 0) return { mean: calibrateScore(map, mean), variance: 0 };
+  const centre = calibrateScore(map, mean);
+  if (variance <= 0) return { mean: centre, variance: 0 };
   const sigma = Math.sqrt(variance);
   const [first, last] = [Math.max(-FAR, -mean / sigma), Math.min(FAR, (1 - mean) / sigma)];
-  const points: { readonly value: number; readonly weight: number }[] = [
-    { value: calibrateScore(map, 0), weight: normalTail(-first) },
-    { value: calibrateScore(map, 1), weight: normalTail(last) },
-  ];
   const step = Math.max(0, last - first) / PANELS;
+  const [below, above] = [normalTail(-first), normalTail(last)];
+  const [atZero, atOne] = [calibrateScore(map, 0) - centre, calibrateScore(map, 1) - centre];
+  // Sums about the value at the mean: nothing cancels where the law is narrow.
+  let [mass, sum, squares] = [
+    below + above,
+    below * atZero + above * atOne,
+    below * atZero ** 2 + above * atOne ** 2,
+  ];
   for (let panel = 0; panel <= PANELS; panel++) {
     const z = first + panel * step;
     const simpson = panel === 0 || panel === PANELS ? 1 : panel % 2 === 1 ? 4 : 2;
-    const density = Math.exp(-0.5 * z * z) / Math.sqrt(2 * Math.PI);
-    points.push({ value: calibrateScore(map, mean + sigma * z), weight: (simpson * step * density) / 3 });
+    const weight = (simpson * step * Math.exp(-0.5 * z * z)) / (3 * Math.sqrt(2 * Math.PI));
+    const distance = calibrateScore(map, mean + sigma * z) - centre;
+    mass += weight;
+    sum += weight * distance;
+    squares += weight * distance * distance;
   }
-  const mass = points.reduce((sum, { weight }) => sum + weight, 0);
-  const calibrated = points.reduce((sum, { value, weight }) => sum + weight * value, 0) / mass;
-  const spread =
-    points.reduce((sum, { value, weight }) => sum + weight * (value - calibrated) ** 2, 0) / mass;
-  return { mean: calibrated, variance: spread };
+  const shift = sum / mass;
+  return { mean: centre + shift, variance: Math.max(0, squares / mass - shift * shift) };
 }

@@ -35,7 +35,7 @@ export type {
   CalibrationError,
 } from './calibration.ts';
 export { adaptiveCalibrationError, brierScore, calibrationError, logLoss } from './calibration.ts';
-export { calibrateDetection, calibrateDetections, calibrateLaw } from './calibration-apply.ts';
+export { calibrateDetections, calibrateLaw } from './calibration-apply.ts';
 export type {
   CalibrationCell,
   CellCalibrationError,

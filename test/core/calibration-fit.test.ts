@@ -1,13 +1,10 @@
 // Calibrators of detectors: what they put right, what they leave alone, and how a model carries them.
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import type { Calibrator, Detection, DetectionTable, StoredCalibrator } from '#core';
+import type { Calibrator, DetectionTable, StoredCalibrator } from '#core';
 import {
   CALIBRATION_KINDS,
-  calibrateDetection,
   calibrateDetections,
-  calibrateLaw,
-  calibrateScore,
   calibrationRows,
   calibrationSlope,
   crossCalibrate,
@@ -187,49 +184,6 @@ describe('cross-fitting', () => {
       calibrationSlope(map, detections.scores[2]!) ** 2 * scoreVariances[2]!,
       12,
     );
-  });
-});
-
-describe('one detection', () => {
-  const map = { kind: 'platt', slope: 2, intercept: -1 } as const;
-  const calibrator: Calibrator = {
-    kind: 'platt',
-    target: 'quality',
-    classes: [
-      { map, samples: 99 },
-      { map: null, samples: 3, whyKept: '3 detections, a map needs 20' },
-    ],
-  };
-  const plain: Detection = {
-    box: { x1: 0, y1: 0, x2: 1, y2: 1 },
-    classId: 0,
-    className: 'car',
-    score: 0.6,
-    rawScore: 0.6,
-  };
-
-  it('keeps the raw score, and all of a class without a map', () => {
-    expect(calibrateDetection(plain, calibrator)).toEqual({ ...plain, score: calibrateScore(map, 0.6) });
-    const other = { ...plain, classId: 1, scoreVariance: 0.1 };
-    expect(calibrateDetection(other, calibrator)).toBe(other);
-  });
-
-  it('the variance is exact with a law, by the slope without one or after suppression changed the score', () => {
-    const distribution = { probabilities: Float32Array.of(0, 0.4, 0.4, 0.2) };
-    const certain = { ...plain, scoreVariance: 0.03, scoreVarianceEpistemic: 0.01, distribution };
-    const found = calibrateDetection(certain, calibrator);
-    expect(found.scoreVariance).toBeCloseTo(calibrateLaw(map, distribution).variance, 12);
-    expect(found.scoreVarianceEpistemic).toBeCloseTo(found.scoreVariance! / 3, 12);
-    expect(found.distribution).toBe(distribution);
-    const sloped = calibrationSlope(map, 0.6) ** 2 * 0.03;
-    expect(calibrateDetection({ ...plain, scoreVariance: 0.03 }, calibrator).scoreVariance).toBeCloseTo(
-      sloped,
-      12,
-    );
-    const softened = calibrateDetection({ ...certain, rawScore: 0.7 }, calibrator);
-    expect(softened.scoreVariance).toBeCloseTo(sloped, 12);
-    const wild = calibrateDetection({ ...plain, scoreVariance: 0.24 }, calibrator);
-    expect(wild.scoreVariance).toBeLessThanOrEqual(wild.score * (1 - wild.score));
   });
 });
 

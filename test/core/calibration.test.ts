@@ -315,13 +315,15 @@ describe('calibration of detections', () => {
       ...options,
       pictureSizesPx: [256, 512, 256, 512, 256, 512],
       dimensions: ['centre-x', 'height'],
-      bins: [5, 2, 4],
+      bins: [5, 2, 16],
       leastCount: 1,
     });
     expect(found.dimensions).toEqual(['confidence', 'centre-x', 'height']);
     expect(found.measured!.count).toBe(13);
+    const places = found.measured!.cells.map(({ place }) => place);
     // Score 1, a pixel in the corner of picture 2; score .64, 90 x 95 px around (50, 55.5) in the same.
-    expect(found.measured!.cells.map(({ place }) => place)).toContainEqual([4, 0, 0]);
+    expect(places).toContainEqual([4, 0, 0]);
+    expect(places).toContainEqual([3, 0, 2]);
     const wide = detectionCells(base.truth, base.detections, {
       ...options,
       minScore: 0.64,
