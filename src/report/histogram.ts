@@ -40,7 +40,10 @@ export async function histogram(values: ArrayLike<number>, options: HistogramOpt
       y: { field: 'count', type: 'quantitative', title: null, axis: { tickMinStep: 1 } },
     },
   };
-  return renderChart(spec as unknown as TopLevelSpec);
+  return renderChart(
+    spec as unknown as TopLevelSpec,
+    `${title}: histogram of ${finite.length} values over ${axis}.`,
+  );
 }
 
 function rangeOf(values: readonly number[]): readonly [number, number] {

@@ -1,10 +1,32 @@
-// Charts as SVG and PNG. vega is loaded when the first one is drawn.
+// Charts as SVG and PNG, and pages that hold them. vega is loaded when the first one is drawn.
+export { CHART_FILES } from './chart-files.ts';
+export type { ClassCurve, ConfidenceCurveOptions, PrecisionRecallOptions } from './class-curves.ts';
+export { confidenceChart, precisionRecallChart } from './class-curves.ts';
+export type { ConfusionMatrix } from './confusion-matrix.ts';
+export { confusionMatrixChart } from './confusion-matrix.ts';
 export type { HistogramOptions } from './histogram.ts';
 export { histogram } from './histogram.ts';
+export type { ReportBlock, TableCell, TableColumn } from './html-blocks.ts';
+export type { HtmlReport, ReportFact, ReportSection } from './html-report.ts';
+export { htmlReport } from './html-report.ts';
+export type { LightSample, LightTimelineOptions } from './light-timeline.ts';
+export { lightTimeline } from './light-timeline.ts';
+export type { MetricPanel, MetricRow } from './metric-dots.ts';
+export { metricDots } from './metric-dots.ts';
+export type { PairedGroup, PairedOptions } from './paired-scores.ts';
+export { pairedDifferences, pairedScores } from './paired-scores.ts';
 export type { ConfidenceBin, ReliabilityBins, VarianceBin } from './reliability.ts';
 export { reliabilityBars } from './reliability.ts';
+export type { ReliabilityBin, ReliabilityOptions, ReliabilitySeries } from './reliability-diagram.ts';
+export { reliabilityDiagrams, reliabilityOverlay } from './reliability-diagram.ts';
 export type { Chart } from './render-chart.ts';
+export type { ScoreGroup } from './score-histogram.ts';
+export { scoreHistogram } from './score-histogram.ts';
 export type { ScoreLawSample } from './score-law-panel.ts';
 export { scoreLawPanel } from './score-law-panel.ts';
+export type { PitPanel, SpreadGroup, SpreadPanel } from './sigma-calibration.ts';
+export { pitHistogram, sigmaCalibrationChart } from './sigma-calibration.ts';
+export type { ChosenPoint, ThresholdPanel } from './threshold-curves.ts';
+export { thresholdChart } from './threshold-curves.ts';
 export type { ResultsRow } from './training-curves.ts';
 export { trainingCurves } from './training-curves.ts';

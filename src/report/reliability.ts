@@ -1,6 +1,7 @@
 // Does the number mean what it says: confidence against what came true, predicted variance against the squared error.
 import type { TopLevelSpec } from 'vega-lite';
 import { DataError } from '#core';
+import { distinct } from './labels.ts';
 import { type Chart, renderChart } from './render-chart.ts';
 import { COLOURS } from './style.ts';
 
@@ -52,7 +53,8 @@ export async function reliabilityBars({ confidence = [], variance = [] }: Reliab
     ...(said.length > 0 ? [confidencePanel(said)] : []),
     ...(spread.length > 0 ? [variancePanel(spread)] : []),
   ];
-  return renderChart({ concat: panels, columns: 2, resolve: RESOLVE } as unknown as TopLevelSpec);
+  const spec = { concat: panels, columns: 2, resolve: RESOLVE } as unknown as TopLevelSpec;
+  return renderChart(spec, 'Pairs of bars: what the model said beside what was measured.');
 }
 
 function confidencePanel(bins: readonly ConfidenceBin[]): object {
@@ -76,14 +78,6 @@ function variancePanel(bins: readonly VarianceBin[]): object {
     groups: bins.map(({ count }, place) => `${place + 1} (${count})`),
     pairs: bins.map(({ meanPredicted, meanMeasured }) => [meanPredicted, meanMeasured]),
   });
-}
-
-/** Bins of the same label would be one bar. */
-function distinct(labels: readonly string[]): readonly string[] {
-  return labels.map(
-    (label, place) =>
-      label + '\u200b'.repeat(labels.slice(0, place).filter((other) => other === label).length),
-  );
 }
 
 interface PanelParts {

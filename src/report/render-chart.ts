@@ -7,6 +7,12 @@ import { CHART_STYLE } from './style.ts';
 export interface Chart {
   /** Stands alone, white background. */
   readonly svg: string;
+  /** The same in SVGs narrow enough for a phone, for a page that lets them wrap; one or more. */
+  readonly panels: readonly string[];
+  /** Title and notes that the whole has above its panels, and that no panel repeats. */
+  readonly heading?: readonly string[];
+  /** What is shown, in a sentence or two, for who cannot see it. */
+  readonly description: string;
   /** Bytes of a PNG file at twice the size of the SVG. */
   readonly png: Uint8Array;
 }
@@ -15,8 +21,13 @@ export interface Chart {
 const PNG_SCALE = 2;
 
 /** @param spec vega-lite, without style: that is ours */
-export async function renderChart(spec: TopLevelSpec): Promise<Chart> {
-  return withPng(await renderSpec(spec));
+export async function renderChart(spec: TopLevelSpec, description: string): Promise<Chart> {
+  return singleChart(await renderSpec(spec), description);
+}
+
+/** A chart of one panel, which carries its own title. */
+export async function singleChart(svg: string, description: string): Promise<Chart> {
+  return { svg, png: await renderPng(svg), panels: [svg], description };
 }
 
 /** The charts are our own, so what vega-lite warns of is a bug of ours; its own logger would write to the console. */
@@ -46,8 +57,8 @@ export async function renderSpec(spec: TopLevelSpec): Promise<string> {
   }
 }
 
-/** The SVG with its picture. */
-export async function withPng(svg: string): Promise<Chart> {
+/** Bytes of a PNG file at twice the size. */
+export async function renderPng(svg: string): Promise<Uint8Array> {
   const { width, height, rgba } = await renderSvg(enlarged(svg));
   const rgb = new Uint8Array(width * height * 3);
   for (let pixel = 0; pixel < width * height; pixel++) {
@@ -57,7 +68,7 @@ export async function withPng(svg: string): Promise<Chart> {
       rgb[pixel * 3 + channel] = Math.round((rgba[pixel * 4 + channel] ?? 255) * alpha + 255 * (1 - alpha));
     }
   }
-  return { svg, png: await encodePicture(rgb, { width, height }, 'png') };
+  return encodePicture(rgb, { width, height }, 'png');
 }
 
 /** The outermost width and height times the scale; the viewBox keeps what is drawn. */

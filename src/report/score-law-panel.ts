@@ -3,7 +3,9 @@ import type { TopLevelSpec } from 'vega-lite';
 import type { LawShape, Size } from '#core';
 import { DataError, scoreMean, scoreVariance } from '#core';
 import { encodePicture } from '#data/images';
-import { type Chart, renderSpec, withPng } from './render-chart.ts';
+import { shortened } from './labels.ts';
+import { type Chart, renderSpec } from './render-chart.ts';
+import { sheetOf, svgText as text } from './sheet.ts';
 import { COLOURS, FONT, FONT_SIZE } from './style.ts';
 
 export interface ScoreLawSample {
@@ -18,13 +20,11 @@ export interface ScoreLawSample {
   readonly shape: LawShape;
 }
 
-const CELL = { width: 384, height: 170 };
-const CROP = 112;
-const CHART = { width: 196, height: 86 };
-const MARGIN = 14;
-const HEADER = 52;
+const CELL = { width: 344, height: 170 };
+const CROP = 104;
+const CHART = { width: 180, height: 86 };
 /** Characters that fit beside the shape. */
-const CAPTION_LENGTH = 48;
+const CAPTION_LENGTH = 44;
 
 /**
  * Contact sheet: for every sample its crop, its law as bars, the expectation E as a line with one standard deviation
@@ -40,27 +40,29 @@ export async function scoreLawPanel(
       hint: 'give samples, or leave the sheet out',
     });
   }
-  const cells = await Promise.all(samples.map(cell));
-  const across = Math.min(columns, samples.length);
-  const width = across * CELL.width + 2 * MARGIN;
-  const height = Math.ceil(samples.length / across) * CELL.height + HEADER + MARGIN;
-  const placed = cells.map((content, place) => {
-    const x = MARGIN + (place % across) * CELL.width;
-    const y = HEADER + Math.floor(place / across) * CELL.height;
-    return `<g transform="translate(${x},${y})">${content}</g>`;
-  });
-  const legend =
+  const panels = await Promise.all(samples.map(panel));
+  const note =
     'bars: probability of each score; line: expectation E; band: E ± one standard deviation; dashes: target';
-  return withPng(
-    [
-      `<svg xmlns="http://www.w3.org/2000/svg" xmlns:xlink="http://www.w3.org/1999/xlink" width="${width}" height="${height}" viewBox="0 0 ${width} ${height}" font-family="${FONT}">`,
-      `<rect width="${width}" height="${height}" fill="white"/>`,
-      text(title, { x: MARGIN, y: 24, size: FONT_SIZE.heading, weight: 'bold' }),
-      text(legend, { x: MARGIN, y: 40, size: FONT_SIZE.label, colour: COLOURS.quiet }),
-      ...placed,
-      '</svg>',
-    ].join('\n'),
-  );
+  return sheetOf(panels, {
+    title,
+    note,
+    columns,
+    description: `${title}: ${samples.length} laws, ${countsOf(samples.map(({ shape }) => shape))}; ${note}.`,
+  });
+}
+
+function countsOf(shapes: readonly LawShape[]): string {
+  const kinds = Array.from(new Set(shapes));
+  return kinds.map((kind) => `${shapes.filter((shape) => shape === kind).length} ${kind}`).join(', ');
+}
+
+async function panel(sample: ScoreLawSample): Promise<string> {
+  return [
+    `<svg xmlns="http://www.w3.org/2000/svg" xmlns:xlink="http://www.w3.org/1999/xlink" width="${CELL.width}" height="${CELL.height}" viewBox="0 0 ${CELL.width} ${CELL.height}" font-family="${FONT}">`,
+    `<rect width="${CELL.width}" height="${CELL.height}" fill="${COLOURS.surface}"/>`,
+    await cell(sample),
+    '</svg>',
+  ].join('\n');
 }
 
 async function cell(sample: ScoreLawSample): Promise<string> {
@@ -74,16 +76,12 @@ async function cell(sample: ScoreLawSample): Promise<string> {
   const target = sample.target === undefined ? '' : `   target ${sample.target.toFixed(2)}`;
   return [
     text(shape, { x: 0, y: 14, size: FONT_SIZE.title, weight: 'bold', colour: COLOURS.dark }),
-    text(shortened(caption), { x: 62, y: 14, size: FONT_SIZE.title }),
+    text(shortened(caption, CAPTION_LENGTH), { x: 62, y: 14, size: FONT_SIZE.title }),
     `<rect x="0" y="24" width="${CROP}" height="${CROP}" fill="${COLOURS.grid}"/>`,
     `<image x="0" y="24" width="${CROP}" height="${CROP}" preserveAspectRatio="xMidYMid meet" xlink:href="${source}"/>`,
     text(`${numbers}${target}`, { x: CROP + 14, y: 30, size: FONT_SIZE.label }),
     `<g transform="translate(${CROP + 6},32)">${chart}</g>`,
   ].join('\n');
-}
-
-function shortened(caption: string): string {
-  return caption.length <= CAPTION_LENGTH ? caption : `${caption.slice(0, CAPTION_LENGTH - 1)}…`;
 }
 
 /** Position along the score axis, by the field `from`. */
@@ -141,25 +139,4 @@ function ruleAt(score: number, style: object): object {
     mark: { type: 'rule', ...style },
     encoding: { x: SCORE_AXIS },
   };
-}
-
-interface TextStyle {
-  readonly x: number;
-  readonly y: number;
-  readonly size: number;
-  readonly weight?: 'bold';
-  readonly colour?: string;
-}
-
-function text(content: string, { x, y, size, weight, colour = COLOURS.text }: TextStyle): string {
-  const bold = weight ? ` font-weight="${weight}"` : '';
-  return `<text x="${x}" y="${y}" font-size="${size}" fill="${colour}"${bold} xml:space="preserve">${escaped(content)}</text>`;
-}
-
-const ESCAPES: Readonly<Record<string, string>> = { '&': '&amp;', '<': '&lt;', '>': '&gt;', '"': '&quot;' };
-
-function escaped(content: string): string {
-  // Control characters are no part of XML, not even as references.
-  // biome-ignore lint/suspicious/noControlCharactersInRegex: they are what is taken out
-  return content.replace(/[\u0000-\u001f]/g, ' ').replace(/[&<>"]/g, (sign) => ESCAPES[sign] ?? sign);
 }

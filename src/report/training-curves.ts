@@ -36,7 +36,10 @@ export async function trainingCurves(rows: readonly ResultsRow[]): Promise<Chart
     });
   }
   const spec = { concat: panels.map((panel) => panelSpec(panel, rows)), columns: 3 };
-  return renderChart(spec as TopLevelSpec);
+  return renderChart(
+    spec as TopLevelSpec,
+    `Curves over ${rows.length} epochs: ${panels.map(({ title }) => title).join(', ')}.`,
+  );
 }
 
 const LOSS_NAMES: Readonly<Record<string, string>> = {
