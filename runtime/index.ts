@@ -1,6 +1,7 @@
 // Models and sources to detections, and detections to files.
 export type { ReadPictureOptions } from '#data/images';
 export { type EncodedFormat, encodePicture } from '#data/images';
+export type { CalibratorChoice } from './choose-calibrator.ts';
 export type { PictureDetections } from './detect-picture.ts';
 export { detectPicture } from './detect-picture.ts';
 export type { DetectionResult, DetectionsOptions } from './detections.ts';

@@ -1,16 +1,21 @@
 // Opens a model and makes a detector of it: head, preprocessing, thresholds and suppression in one value.
-import type { SuppressionPolicy, ThresholdPolicy } from '#core';
+import type { ScoreScale, SuppressionPolicy, SuppressionSetting, ThresholdPolicy } from '#core';
 import {
   BOX_UNCERTAINTY_SUPPRESSION,
+  ConfigError,
   createDecoder,
   createInputWriter,
   createPostprocessor,
   HARD_SUPPRESSION,
   ModelError,
   POSTPROCESS_DEFAULTS,
+  parseFittedSuppression,
   suppressionRequirement,
   thresholdRequirement,
+  toCalibrator,
+  toFittedSuppression,
   UNCERTAINTY_SUPPRESSION,
+  whyOtherSuppression,
   whyUnavailable,
 } from '#core';
 import { createDetector, type Detector } from './detector.ts';
@@ -20,11 +25,14 @@ import { describeCapabilities, type ModelOptions, type OpenModel, openModel } fr
 export interface DetectorOptions extends ModelOptions {
   /** Default: fixed at 0.25. */
   readonly threshold?: ThresholdPolicy;
-  /** `auto` (default) orders by the uncertainty that the model has, else by score alone. */
+  /**
+   * `auto` (default) is the one that the calibrator in effect was fitted after; without a calibrator it orders by the
+   * uncertainty that the model has, else by score alone.
+   */
   readonly suppression?: SuppressionPolicy | 'auto';
-  /** IoU in [0, 1] above which a box suppresses another. Default 0.7. */
+  /** IoU in [0, 1] above which a box suppresses another. Default: the calibrator's, else 0.7. */
   readonly iou?: number;
-  /** Boxes of different classes suppress each other too. Default false. */
+  /** Boxes of different classes suppress each other too. Default: the calibrator's, else false. */
   readonly agnostic?: boolean;
   /** Most detections per frame. Default 300. */
   readonly maxDet?: number;
@@ -46,8 +54,9 @@ const DEFAULT_THRESHOLD: ThresholdPolicy = { kind: 'fixed', base: 0.25 };
 /**
  * Opens a model for detection: finds its head, chooses preprocessing, checks that the policies get what they need.
  * @param policies options that depend on the opened model, such as class ids by name; they win over `options`
- * @throws ModelError where the file is no detector known here, or a policy needs what it cannot say; DeviceError where
- * the provider is not usable
+ * @throws ModelError where the file is no detector known here, or a policy needs what it cannot say; ConfigError where
+ * the suppression asked for is not the one that the calibrator was fitted after; DeviceError where the provider is not
+ * usable
  * @example
  * const detector = await openDetector('yolov8n.onnx', { iou: 0.5, sessions: 2 }, (model) => ({
  *   classes: [model.classNames.indexOf('person')],
@@ -71,7 +80,9 @@ function assemble(path: string, model: OpenModel, options: DetectorOptions): Ope
   const { capabilities, classNames, input, inputSize } = model;
   const { contract } = model.preprocess;
   const threshold = options.threshold ?? DEFAULT_THRESHOLD;
-  const suppression = chooseSuppression(options.suppression ?? 'auto', model);
+  const setting = chooseSetting(path, model, options);
+  const { suppression } = setting;
+  const scale = scaleOf(path, model);
   refuse(path, `threshold=${threshold.kind}`, thresholdRequirement(threshold), model);
   refuse(path, `nms=${suppression.kind}`, suppressionRequirement(suppression), model);
   const decoder = createDecoder(model.finding.layout, {
@@ -81,13 +92,12 @@ function assemble(path: string, model: OpenModel, options: DetectorOptions): Ope
   const postprocessor = createPostprocessor({
     classNames,
     threshold,
-    suppression,
-    iou: options.iou ?? POSTPROCESS_DEFAULTS.iou,
-    agnostic: options.agnostic ?? POSTPROCESS_DEFAULTS.agnostic,
+    ...setting,
     maxDet: options.maxDet ?? POSTPROCESS_DEFAULTS.maxDet,
     maxCandidates: POSTPROCESS_DEFAULTS.maxCandidates,
     scoreLaws: options.scoreLaws ?? POSTPROCESS_DEFAULTS.scoreLaws,
     ...(options.classes === undefined ? {} : { classes: options.classes }),
+    ...(scale && { scale }),
   });
   // float16 inputs are float32 here: the graph casts (see withFloatInterface).
   const type = input.dtype === 'uint8' ? 'uint8' : 'float32';
@@ -107,11 +117,36 @@ function assemble(path: string, model: OpenModel, options: DetectorOptions): Ope
   return { ...detector, model, threshold, suppression };
 }
 
-function chooseSuppression(
-  asked: SuppressionPolicy | 'auto',
-  { capabilities }: OpenModel,
-): SuppressionPolicy {
-  if (asked !== 'auto') return asked;
+/** What is not asked for follows the calibrator; what is asked for must agree with it. */
+function chooseSetting(path: string, model: OpenModel, options: DetectorOptions): SuppressionSetting {
+  const { calibrator } = model;
+  const { suppression: asked = 'auto', iou, agnostic } = options;
+  const fitted = calibrator && parseFittedSuppression(calibrator.suppression, path);
+  const setting = {
+    suppression: asked !== 'auto' ? asked : (fitted?.suppression ?? suppressionFor(model)),
+    iou: iou ?? fitted?.iou ?? POSTPROCESS_DEFAULTS.iou,
+    agnostic: agnostic ?? fitted?.agnostic ?? POSTPROCESS_DEFAULTS.agnostic,
+  };
+  const why =
+    calibrator &&
+    fitted &&
+    whyOtherSuppression(
+      { ...calibrator, suppression: toFittedSuppression(fitted) },
+      toFittedSuppression(setting),
+    );
+  if (why === undefined) return setting;
+  throw new ConfigError(`${path}: ${why}; its scores would not mean what they say`, {
+    hint: 'leave nms=, iou= and agnostic_nms= away to run as it was fitted, or write calibrator=off for raw scores',
+  });
+}
+
+function scaleOf(path: string, { calibrator, classNames }: OpenModel): ScoreScale | undefined {
+  if (calibrator === undefined) return undefined;
+  const { classes } = toCalibrator(calibrator, classNames, path);
+  return { maps: classes.map(({ map }) => map), minScore: calibrator.minScore };
+}
+
+function suppressionFor({ capabilities }: OpenModel): SuppressionPolicy {
   if (capabilities.scoreVariance) return UNCERTAINTY_SUPPRESSION;
   return capabilities.boxVariance ? BOX_UNCERTAINTY_SUPPRESSION : HARD_SUPPRESSION;
 }

@@ -1,5 +1,5 @@
 // From an ONNX file to a session whose head is understood.
-import type { Capabilities, HeadKind, Size } from '#core';
+import type { Capabilities, HeadKind, Size, StoredCalibrator } from '#core';
 import { ConfigError, ModelError } from '#core';
 import type {
   HeadFinding,
@@ -25,6 +25,7 @@ import {
   withFloatInterface,
   withStaticInput,
 } from '#onnx';
+import { type CalibratorChoice, chooseCalibrator } from './choose-calibrator.ts';
 import { COCO_NAMES } from './coco-names.ts';
 import { type PreparedSession, prepareOrtNodeSession } from './session/ort-node.ts';
 import type { Provider, Session, SessionInput } from './session/session.ts';
@@ -43,6 +44,8 @@ export interface ModelOptions {
   /** Overrides the names in the file. */
   readonly classNames?: readonly string[];
   readonly uncertainty?: UncertaintyRequest;
+  /** Default: the calibrator that the model carries. */
+  readonly calibrator?: CalibratorChoice;
   readonly provider?: Provider;
   /** Threads of one inference. */
   readonly threads?: number;
@@ -63,6 +66,8 @@ export interface OpenModel {
   readonly preprocess: PreprocessGuess;
   readonly classNames: readonly string[];
   readonly capabilities: Capabilities;
+  /** In effect; absent where scores are as the network gives them. */
+  readonly calibrator?: StoredCalibrator;
   /** What was taken for granted, in sentences: family, preprocessing, names. */
   readonly assumed: readonly string[];
   readonly sessions: readonly Session[];
@@ -76,14 +81,14 @@ const UNKNOWN_CLASS_COUNT = 1000;
 
 /**
  * Loads a detector, runs it once on an empty picture to measure its outputs, and finds its head.
- * @throws ModelError for anything that is not a detector known here or lacks the uncertainty asked for, DeviceError
- * where the provider is not usable
+ * @throws ModelError for anything that is not a detector known here or lacks the uncertainty asked for, or whose
+ * calibrator is faulty; ConfigError for a calibrator file of another model; DeviceError where the provider is not usable
  */
 export async function openModel(path: string, options: ModelOptions = {}): Promise<OpenModel> {
   // The threads load the runtime while the file is read and edited here.
   const prepared = Array.from({ length: options.sessions ?? 1 }, prepareOrtNodeSession);
   try {
-    const graph = prepareGraph(await loadModelFile(path), options);
+    const graph = await prepareGraph(await loadModelFile(path), options);
     const { bytes, file } = graph;
     const sessionOptions = {
       provider: options.provider ?? { kind: 'cpu' as const },
@@ -112,9 +117,12 @@ interface PreparedGraph {
   readonly inputSpec: SessionInput;
   readonly taps: TapPlan;
   readonly bytes: Uint8Array;
+  readonly calibrator?: StoredCalibrator;
 }
 
-function prepareGraph(file: OnnxModelFile, options: ModelOptions): PreparedGraph {
+async function prepareGraph(file: OnnxModelFile, options: ModelOptions): Promise<PreparedGraph> {
+  const metadata = readMetadata(file.model);
+  const calibrator = await chooseCalibrator({ file, metadata }, options.calibrator);
   const model = normalizeInputs(file.model);
   const input = pictureInput(model);
   if (input.channels !== 3) {
@@ -128,7 +136,7 @@ function prepareGraph(file: OnnxModelFile, options: ModelOptions): PreparedGraph
   const fixed = withStaticInput(model, { batch: batchSize, ...inputSize });
   return {
     file,
-    metadata: readMetadata(file.model),
+    metadata,
     model,
     input,
     inputSize,
@@ -136,6 +144,7 @@ function prepareGraph(file: OnnxModelFile, options: ModelOptions): PreparedGraph
     inputSpec: { name: input.name, shape: inputShape(input, batchSize, inputSize) },
     taps,
     bytes: serialize(withExtraOutputs(withFloatInterface(fixed), taps.outputs)),
+    ...(calibrator && { calibrator }),
   };
 }
 
@@ -144,7 +153,7 @@ async function understand(
   sessions: readonly Session[],
   options: ModelOptions,
 ): Promise<OpenModel> {
-  const { file, metadata, model, input, inputSize, batchSize, inputSpec, taps } = graph;
+  const { file, metadata, model, input, inputSize, batchSize, inputSpec, taps, calibrator } = graph;
   const shapes = await measureOutputs(sessions[0] as Session, input, inputSpec);
   const finding = findNamedHead(options.classNames, (classCount) =>
     findHead(model, shapes, taps, {
@@ -174,6 +183,7 @@ async function understand(
     preprocess,
     classNames: names.classNames,
     capabilities,
+    ...(calibrator && { calibrator }),
     assumed: [...preprocess.assumed, ...names.assumed],
     sessions,
   };

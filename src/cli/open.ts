@@ -1,12 +1,12 @@
 // Opens what a command line names: model, source and sinks.
 import { availableParallelism } from 'node:os';
-import { DeviceError, type HeadKind } from '#core';
+import { DeviceError, type HeadKind, type StoredCalibrator } from '#core';
 import type { DetectorOptions, OpenDetector, UncertaintyRequest } from '#runtime';
 import { describeCapabilities, openDetector, readNames } from '#runtime';
 import type { Config } from './config.ts';
 import { parseDevice } from './device.ts';
 import { say } from './output.ts';
-import { readClasses, readPolicies, readSuppression } from './policies.ts';
+import { readCalibratorChoice, readClasses, readPolicies, readSuppression } from './policies.ts';
 
 export async function openConfiguredDetector(config: Config): Promise<OpenDetector> {
   const path = config.required('model');
@@ -44,13 +44,18 @@ async function openOn(
     ...defined('iou', config.number('iou')),
     ...defined('maxDet', config.number('max_det')),
     ...defined('agnostic', config.flag('agnostic_nms')),
+    ...defined('calibrator', readCalibratorChoice(config)),
     ...defined('layout', config.text('layout') as HeadKind | undefined),
     ...defined('preprocess', config.text('preprocess')),
     ...defined('imageSize', size && { height: size[0], width: size[1] }),
     ...defined('classNames', names === undefined ? undefined : await readNames(names)),
   };
-  return openDetector(path, options, async ({ classNames, file }) => ({
-    ...(await readPolicies(config, { classNames, sha256: file.sha256 })),
+  return openDetector(path, options, async ({ classNames, file, calibrator }) => ({
+    ...(await readPolicies(config, {
+      classNames,
+      sha256: file.sha256,
+      calibrated: calibrator !== undefined,
+    })),
     ...defined('classes', readClasses(config, classNames)),
   }));
 }
@@ -79,9 +84,28 @@ function describe(detector: OpenDetector, config: Config): OpenDetector {
   if (config.text('nms') === undefined || config.text('threshold') === undefined) {
     say(`policies: threshold=${threshold.kind}, nms=${suppression.kind}`);
   }
+  if (model.calibrator !== undefined) sayCalibrator(model.calibrator, config);
   if (config.flag('verbose')) {
     for (const line of [...model.finding.evidence, ...model.assumed, ...capabilities.limits])
       say(`  ${line}`);
   }
   return detector;
+}
+
+const MEANING = {
+  quality: 'the IoU to expect, 0 for a false alarm',
+  correct: 'the probability of IoU >= 0.5',
+} as const;
+
+/** A calibrated score means something else than the network's own: said, and for which classes it does not hold. */
+function sayCalibrator({ kind, target, data, classes }: StoredCalibrator, config: Config): void {
+  say(
+    `scores are calibrated (${kind}, calibrator=off for raw ones): ${MEANING[target]}; fitted on ${data.description}, ${data.pictures} pictures`,
+  );
+  const kept = Object.entries(classes).flatMap(([name, entry]) =>
+    'whyKept' in entry ? [[name, entry.whyKept]] : [],
+  );
+  if (kept.length === 0) return;
+  say(`  not for ${kept.length} of ${Object.keys(classes).length} classes, which keep raw scores`);
+  if (config.flag('verbose')) for (const [name, why] of kept) say(`    ${name}: ${why}`);
 }

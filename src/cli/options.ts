@@ -111,9 +111,9 @@ export const OPTIONS: readonly OptionSpec[] = [
   {
     key: 'threshold',
     type: 'string',
-    choices: ['fixed', 'variance', 'std', 'tail-mass'],
+    choices: ['fixed', 'variance', 'std', 'tail-mass', 'conformal'],
     defaultText: 'fixed',
-    help: 'rule that keeps a box',
+    help: 'rule that keeps a box; conformal needs thresholds=',
     commands: RUN,
   },
   {
@@ -150,7 +150,7 @@ export const OPTIONS: readonly OptionSpec[] = [
   {
     key: 'nms',
     type: 'string',
-    choices: ['hard', 'soft', 'uncertainty', 'box-uncertainty'],
+    choices: ['hard', 'soft', 'uncertainty', 'box-uncertainty', 'vote', 'wbf'],
     defaultText: 'hard',
     help: 'how overlapping boxes compete',
     commands: RUN,
@@ -158,6 +158,13 @@ export const OPTIONS: readonly OptionSpec[] = [
   {
     key: 'preset',
     type: 'string',
+  {
+    key: 'calibrator',
+    type: 'string',
+    defaultText: 'the one that the model carries',
+    help: 'off for raw scores, or the file of a calibrator for a model that carries none',
+    commands: RUN,
+  },
     choices: ['published'],
     help: 'the published recipe: threshold=variance conf=0.5 k=0.3 nms=uncertainty; for train its losses and labels',
     commands: [...RUN, 'train'],

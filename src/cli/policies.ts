@@ -4,6 +4,8 @@ import type { SuppressionPolicy, ThresholdPolicy, ThresholdsFile } from '#core';
 import {
   BOX_UNCERTAINTY_SUPPRESSION,
   ConfigError,
+  describeGuarantee,
+  FUSION_SUPPRESSION,
   HARD_SUPPRESSION,
   nearest,
   PUBLISHED_THRESHOLD,
@@ -13,8 +15,9 @@ import {
   toSuppression,
   toThresholdPolicy,
   UNCERTAINTY_SUPPRESSION,
+  VOTE_SUPPRESSION,
 } from '#core';
-import type { DetectorOptions } from '#runtime';
+import type { CalibratorChoice, DetectorOptions } from '#runtime';
 import type { Config } from './config.ts';
 import { say } from './output.ts';
 
@@ -25,6 +28,8 @@ const DEFAULT_TAIL = 0.5;
 export interface ModelClasses {
   readonly classNames: readonly string[];
   readonly sha256: string;
+  /** Whether a calibrator is in effect. */
+  readonly calibrated: boolean;
 }
 
 /**
@@ -45,6 +50,7 @@ function readThreshold(config: Config, model: ModelClasses): ThresholdPolicy {
   const published = config.text('preset') === 'published';
   const base = config.number('conf') ?? (published ? PUBLISHED_THRESHOLD.base : DEFAULT_CONF);
   const kind = config.text('threshold') ?? (published ? 'variance' : 'fixed');
+  if (kind === 'conformal') throw onlyFromFile();
   refuseWithoutEffect(config, kind);
   const perClass = perClassThresholds(config, model.classNames);
   const bases = perClass.size > 0 ? { base, perClass } : { base };
@@ -52,6 +58,12 @@ function readThreshold(config: Config, model: ModelClasses): ThresholdPolicy {
   if (policy.kind !== 'fixed' && policy.kind !== 'per-class')
     say(`threshold=${kind}: ${thresholdReach(policy).text}`);
   return policy;
+}
+
+function onlyFromFile(): ConfigError {
+  return new ConfigError('threshold=conformal: its thresholds come from data, by a thresholds file', {
+    hint: 'add thresholds=<file> with thresholds of a conformal calibration',
+  });
 }
 
 /** A number that nothing reads would be believed to act. */
@@ -88,7 +100,7 @@ function thresholdOfKind(
 }
 
 /** What a thresholds file decides, and the command line may not decide again. */
-const DECIDED_BY_FILE = ['conf', 'threshold', 'k', 'tail', 'preset', 'nms', 'iou', 'agnostic_nms'];
+const DECIDED_BY_FILE = ['conf', 'k', 'tail', 'preset', 'nms', 'iou', 'agnostic_nms'];
 
 async function readThresholdsFile(
   path: string,
@@ -97,6 +109,8 @@ async function readThresholdsFile(
 ): Promise<ThresholdsFile> {
   const rivals = [
     ...DECIDED_BY_FILE.filter((key) => config.text(key) !== undefined),
+    // Asking for what only a file can give does not contradict it.
+    ...((config.text('threshold') ?? 'conformal') === 'conformal' ? [] : ['threshold']),
     ...[...config.classConf.keys()].map((name) => `conf.${name}`),
   ];
   if (rivals.length > 0) {
@@ -117,15 +131,13 @@ function policiesOfFile(
   path: string,
   config: Config,
   file: ThresholdsFile,
-  { classNames }: ModelClasses,
+  { classNames, calibrated }: ModelClasses,
 ): Partial<DetectorOptions> {
-  if (file.score === 'calibrated') {
-    throw new ConfigError(
-      `${path}: its thresholds are for calibrated scores, and this version gives raw ones`,
-      {
-        hint: "write the file again with score 'raw'",
-      },
-    );
+  expectScale(path, file, calibrated);
+  if (config.text('threshold') === 'conformal' && file.conformal === undefined) {
+    throw new ConfigError(`${path}: threshold=conformal, but its thresholds carry no such promise`, {
+      hint: 'leave threshold= away, or name a file of a conformal calibration',
+    });
   }
   const [condition, camera] = [config.text('condition'), config.text('camera')];
   if (file.hysteresis !== undefined && condition === undefined) {
@@ -137,11 +149,28 @@ function policiesOfFile(
     ...(camera === undefined ? {} : { camera }),
   };
   try {
-    return { threshold: toThresholdPolicy(file, choice), ...toSuppression(file) };
+    const threshold = toThresholdPolicy(file, choice);
+    if (threshold.kind === 'conformal') say(`${path} ${describeGuarantee(threshold.guarantee)}`);
+    return { threshold, ...toSuppression(file) };
   } catch (error) {
     if (!(error instanceof ConfigError)) throw error;
     throw new ConfigError(`${path}: ${error.message}`, { hint: error.hint, cause: error });
   }
+}
+
+/** A threshold for one scale is no threshold for the other. */
+function expectScale(path: string, { score }: ThresholdsFile, calibrated: boolean): void {
+  if ((score === 'calibrated') === calibrated) return;
+  throw new ConfigError(
+    calibrated
+      ? `${path}: its thresholds are for raw scores, and a calibrator is in effect`
+      : `${path}: its thresholds are for calibrated scores, and no calibrator is in effect`,
+    {
+      hint: calibrated
+        ? 'write calibrator=off, or make thresholds for the calibrated scores'
+        : 'name the calibrator with calibrator=<file>, or make thresholds for the raw scores',
+    },
+  );
 }
 
 function perClassThresholds({ classConf }: Config, classNames: readonly string[]): Map<number, number> {
@@ -158,9 +187,20 @@ export function readSuppression(config: Config): SuppressionPolicy | 'auto' {
       return UNCERTAINTY_SUPPRESSION;
     case 'box-uncertainty':
       return BOX_UNCERTAINTY_SUPPRESSION;
+    case 'vote':
+      return VOTE_SUPPRESSION;
+    case 'wbf':
+      return FUSION_SUPPRESSION;
     default:
       return 'auto';
   }
+}
+
+/** @returns undefined for the calibrator that the model carries */
+export function readCalibratorChoice(config: Config): CalibratorChoice | undefined {
+  const word = config.text('calibrator');
+  if (word === undefined) return undefined;
+  return /^(off|false|no|0)$/i.test(word) ? 'off' : { file: word };
 }
 
 /** @returns class ids of `classes=`, or undefined for all */

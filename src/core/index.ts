@@ -83,6 +83,7 @@ export {
   toStoredCalibrator,
   whyOtherSuppression,
 } from './calibration-stored.ts';
+export { formatCalibratorFile, parseCalibratorFile } from './calibrator-file.ts';
 export type { Candidates, HeadOutputs, HeadTensor } from './candidates.ts';
 export type {
   ClassificationCalibration,
@@ -190,6 +191,7 @@ export { createInputWriter } from './preprocess.ts';
 export { qualityBiasInit } from './quality-bias.ts';
 export type { Random, RandomState } from './random.ts';
 export { createRandom, deriveSeed } from './random.ts';
+export type { ScoreScale } from './score-scale.ts';
 export type { Size } from './shapes.ts';
 export { formatShape } from './shapes.ts';
 export type {
@@ -210,6 +212,8 @@ export {
   UNCERTAINTY_SUPPRESSION,
   VOTE_SUPPRESSION,
 } from './suppression.ts';
+export type { SuppressionSetting } from './suppression-file.ts';
+export { parseFittedSuppression, toFittedSuppression } from './suppression-file.ts';
 export type {
   ConformalGuarantee,
   ConformalThreshold,

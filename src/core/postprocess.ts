@@ -1,14 +1,16 @@
 // From candidates in input px to detections in frame px: threshold, suppress, map back, clip.
 import type { Box } from './box.ts';
 import { clipBox } from './box.ts';
+import { calibrateScore } from './calibration-map.ts';
 import type { Candidates } from './candidates.ts';
 import type { Decoder, ScoreFloor } from './decode/decoder.ts';
-import type { Detection } from './detection.ts';
+import type { Detection, ScoreDistribution, ScoreMixture } from './detection.ts';
 import { ModelError } from './errors.ts';
 import type { Letterbox } from './letterbox.ts';
 import { toFrame, varianceToFrame } from './letterbox.ts';
 import type { Kept, Suppressor } from './nms.ts';
 import { createSuppressor } from './nms.ts';
+import { calibratedVariance, rawFloor, rawScoresAround, type ScoreScale } from './score-scale.ts';
 import type { SuppressionPolicy } from './suppression.ts';
 import { suppressionRequirement } from './suppression.ts';
 import type { Requirement, ScoredCandidate, ThresholdPolicy } from './threshold.ts';
@@ -30,6 +32,11 @@ export interface PostprocessOptions {
   readonly classes?: readonly number[];
   /** Whether detections carry the distribution or mixture of their score, where the head has one. */
   readonly scoreLaws: boolean;
+  /**
+   * Scores are reported, and thresholds act, on this scale; suppression works on raw scores, as it did when the maps
+   * were fitted. Absent: on the scale of the model.
+   */
+  readonly scale?: ScoreScale;
 }
 
 export const POSTPROCESS_DEFAULTS = {
@@ -65,7 +72,7 @@ export interface Postprocessor {
   process(candidates: Candidates, letterbox: Letterbox, decoder: Decoder): Postprocessed;
 }
 
-/** Calibration, voting and fusion are not part of it; see the options for what is. */
+/** Threshold, suppress, calibrate, map back. */
 export function createPostprocessor(options: PostprocessOptions): Postprocessor {
   return new ThresholdThenSuppress(options);
 }
@@ -76,18 +83,19 @@ class ThresholdThenSuppress implements Postprocessor {
   readonly #suppressor: Suppressor;
   #threshold: ThresholdPolicy;
   #places = new Int32Array(0);
-  #view = new CandidateView();
+  readonly #view: CandidateView;
 
   constructor(options: PostprocessOptions) {
     this.#options = options;
     this.#threshold = options.threshold;
     this.#suppressor = createSuppressor({ ...options, policy: options.suppression });
-    this.floor = scoreFloor(options.threshold, options.classNames.length, options.classes);
+    this.#view = new CandidateView(options.scale);
+    this.floor = floorFor(options.threshold, options);
   }
 
   useThreshold(threshold: ThresholdPolicy): void {
     this.#threshold = threshold;
-    this.floor = scoreFloor(threshold, this.#options.classNames.length, this.#options.classes);
+    this.floor = floorFor(threshold, this.#options);
   }
 
   process(candidates: Candidates, letterbox: Letterbox, decoder: Decoder): Postprocessed {
@@ -99,7 +107,7 @@ class ThresholdThenSuppress implements Postprocessor {
     const kept = decoder.suppressed
       ? firstByScore(candidates, this.#places, count, this.#options.maxDet)
       : this.#suppressor.suppress(candidates, this.#places, count, (place, score) =>
-          accepts(this.#threshold, this.#view.at(place, score)),
+          this.#accepts(place, score),
         );
     const detections = this.#detections(candidates, kept, letterbox, decoder);
     return {
@@ -120,64 +128,130 @@ class ThresholdThenSuppress implements Postprocessor {
     for (let place = 0; place < candidates.count; place++) {
       const { classes } = this.floor;
       if (classes !== undefined && classes[candidates.classIds[place]!] !== 1) continue;
-      if (!accepts(this.#threshold, this.#view.at(place, candidates.scores[place]!))) continue;
+      if (!this.#accepts(place, candidates.scores[place]!)) continue;
       this.#places[count++] = place;
     }
     return count;
   }
 
+  #accepts(place: number, rawScore: number): boolean {
+    const view = this.#view.at(place, rawScore);
+    return view.isKnown && accepts(this.#threshold, view);
+  }
+
   #detections(candidates: Candidates, kept: Kept, letterbox: Letterbox, decoder: Decoder): Detection[] {
-    const found: { detection: Detection; place: number }[] = [];
+    const found: { detection: Detection; place: number; keptScore: number }[] = [];
     for (let index = 0; index < kept.count; index++) {
       const place = kept.places[index]!;
+      const keptScore = kept.scores[index]!;
+      // A mean of scores is lower than the one that passed.
+      if (keptScore < candidates.scores[place]! && !this.#accepts(place, keptScore)) continue;
+      const moved = kept.boxes !== undefined;
       const box = clipBox(
-        toFrame(letterbox, boxAt(candidates, place)),
+        toFrame(letterbox, moved ? boxAt(kept.boxes, index) : boxAt(candidates.boxes, place)),
         letterbox.frame.width,
         letterbox.frame.height,
       );
       if (box === undefined) continue;
-      const classId = candidates.classIds[place]!;
+      const view = this.#view.at(place, keptScore);
+      const variances = moved ? kept.boxVariances : candidates.boxVariances;
       const detection: Detection = {
         box,
-        classId,
-        className: this.#options.classNames[classId] ?? String(classId),
-        score: kept.scores[index]!,
+        classId: view.classId,
+        className: this.#options.classNames[view.classId] ?? String(view.classId),
+        score: view.score,
         rawScore: candidates.scores[place]!,
-        ...certaintyAt(candidates, place, letterbox),
+        ...view.certainty,
+        ...(variances && {
+          boxVariance: varianceToFrame(letterbox, boxAt(variances, moved ? index : place)),
+        }),
         ...(this.#options.scoreLaws && lawAt(candidates, place, decoder)),
       };
-      found.push({ detection, place });
+      found.push({ detection, place, keptScore });
     }
-    found.sort((a, b) => b.detection.score - a.detection.score || a.place - b.place);
+    // Plateaus of a map make ties that the raw scores can part.
+    found.sort(
+      (a, b) => b.detection.score - a.detection.score || b.keptScore - a.keptScore || a.place - b.place,
+    );
     return found.map(({ detection }) => detection);
   }
 }
 
-/** A candidate as threshold policies see it; one object for all, because there can be 30,000. */
+function floorFor(
+  threshold: ThresholdPolicy,
+  { classNames, classes, scale }: PostprocessOptions,
+): ScoreFloor {
+  const floor = scoreFloor(threshold, classNames.length, classes);
+  return scale === undefined ? floor : rawFloor(floor, scale, classNames.length);
+}
+
+/**
+ * A candidate as threshold policies see it, on the scale that is reported; one object for all, because there can be
+ * 30,000. The variance is looked up when asked for.
+ */
 class CandidateView implements ScoredCandidate {
   classId = 0;
   score = 0;
-  variance = 0;
-  #anchor = 0;
+  /** Whether the maps were fitted on scores like this. */
+  isKnown = true;
+  readonly #scale: ScoreScale | undefined;
+  #map: ScoreScale['maps'][number] | undefined;
+  #place = 0;
+  #rawScore = 0;
   #candidates: Candidates | undefined;
   #decoder: Decoder | undefined;
+
+  constructor(scale: ScoreScale | undefined) {
+    this.#scale = scale;
+  }
 
   look(candidates: Candidates, decoder: Decoder): void {
     this.#candidates = candidates;
     this.#decoder = decoder;
   }
 
-  at(place: number, score: number): this {
-    const candidates = this.#candidates!;
-    this.score = score;
-    this.classId = candidates.classIds[place]!;
-    this.variance = candidates.scoreVariances?.[place] ?? 0;
-    this.#anchor = candidates.anchors[place]!;
+  at(place: number, rawScore: number): this {
+    this.#place = place;
+    this.#rawScore = rawScore;
+    this.classId = this.#candidates!.classIds[place]!;
+    this.#map = this.#scale?.maps[this.classId];
+    this.score = this.#map ? calibrateScore(this.#map, rawScore) : rawScore;
+    this.isKnown = !this.#map || rawScore >= this.#scale!.minScore;
     return this;
   }
 
+  get variance(): number {
+    const variance = this.#candidates!.scoreVariances?.[this.#place] ?? 0;
+    if (!this.#map) return variance;
+    return calibratedVariance(this.#map, { score: this.#rawScore, variance }, this.#law());
+  }
+
+  /** Of a score that suppression left as it was; a lowered one has none. */
+  #law(): ScoreDistribution | ScoreMixture | undefined {
+    const { anchors, scores } = this.#candidates!;
+    if (this.#rawScore !== scores[this.#place]) return undefined;
+    const { scoreLaw } = this.#decoder!;
+    const anchor = anchors[this.#place]!;
+    return scoreLaw?.distribution(anchor, this.classId) ?? scoreLaw?.mixture(anchor, this.classId);
+  }
+
+  /** What a detection says of its score. */
+  get certainty(): Pick<Detection, 'scoreVariance' | 'scoreVarianceEpistemic'> {
+    const { scoreVariances, scoreVariancesEpistemic } = this.#candidates!;
+    if (scoreVariances === undefined) return {};
+    const raw = scoreVariances[this.#place]!;
+    const scoreVariance = this.variance;
+    if (scoreVariancesEpistemic === undefined) return { scoreVariance };
+    // The map moves both parts alike.
+    const share = this.#map && raw > 0 ? scoreVariance / raw : 1;
+    return { scoreVariance, scoreVarianceEpistemic: scoreVariancesEpistemic[this.#place]! * share };
+  }
+
   tailMass(base: number): number {
-    return this.#decoder!.scoreLaw!.tailMass(this.#anchor, this.classId, base);
+    const level = this.#map ? rawScoresAround(this.#map, base).reached : base;
+    if (level === Infinity) return 0;
+    const anchor = this.#candidates!.anchors[this.#place]!;
+    return this.#decoder!.scoreLaw!.tailMass(anchor, this.classId, level);
   }
 }
 
@@ -195,26 +269,9 @@ function firstByScore(candidates: Candidates, places: Int32Array, count: number,
   };
 }
 
-function boxAt({ boxes }: Candidates, place: number): Box<'input'> {
+function boxAt(rows: Float32Array, place: number): Box<'input'> {
   const first = 4 * place;
-  return { x1: boxes[first]!, y1: boxes[first + 1]!, x2: boxes[first + 2]!, y2: boxes[first + 3]! };
-}
-
-function certaintyAt(candidates: Candidates, place: number, letterbox: Letterbox) {
-  const { scoreVariances, scoreVariancesEpistemic, boxVariances } = candidates;
-  const first = 4 * place;
-  return {
-    ...(scoreVariances && { scoreVariance: scoreVariances[place]! }),
-    ...(scoreVariancesEpistemic && { scoreVarianceEpistemic: scoreVariancesEpistemic[place]! }),
-    ...(boxVariances && {
-      boxVariance: varianceToFrame(letterbox, {
-        x1: boxVariances[first]!,
-        y1: boxVariances[first + 1]!,
-        x2: boxVariances[first + 2]!,
-        y2: boxVariances[first + 3]!,
-      }),
-    }),
-  };
+  return { x1: rows[first]!, y1: rows[first + 1]!, x2: rows[first + 2]!, y2: rows[first + 3]! };
 }
 
 function lawAt({ anchors, classIds }: Candidates, place: number, { scoreLaw }: Decoder) {

@@ -2,7 +2,7 @@
 import * as v from 'valibot';
 import { ConfigError } from './errors.ts';
 import type { LightLadder, LightPolicy } from './light.ts';
-import type { SuppressionPolicy } from './suppression.ts';
+import { type SuppressionSetting, settingOf, suppressionSchema } from './suppression-file.ts';
 import type { ThresholdPolicy } from './threshold.ts';
 
 /** Stands for every class that is not named beside it. */
@@ -15,32 +15,6 @@ const unit = v.pipe(v.number(UNIT), v.minValue(0, UNIT), v.maxValue(1, UNIT));
 const positive = v.pipe(v.number(POSITIVE), v.finite(POSITIVE), v.minValue(0, POSITIVE));
 const classThresholds = v.record(v.string(), unit, 'an object of class names with thresholds');
 const conditionThresholds = v.record(v.string(), classThresholds, 'an object of conditions');
-
-const common = { iou: unit, agnostic: v.optional(v.boolean('true or false'), false) };
-const suppression = v.variant(
-  'kind',
-  [
-    v.strictObject({ kind: v.literal('hard'), ...common }),
-    v.strictObject({
-      kind: v.literal('soft'),
-      ...common,
-      decay: v.variant('shape', [
-        v.strictObject({ shape: v.literal('linear'), iou: unit }),
-        v.strictObject({ shape: v.literal('gaussian'), sigma: positive }),
-      ]),
-      minScore: unit,
-    }),
-    v.strictObject({ kind: v.literal('uncertainty'), ...common, lambda: positive }),
-    v.strictObject({ kind: v.literal('box-uncertainty'), ...common, lambda: positive }),
-    v.strictObject({ kind: v.literal('vote'), ...common, sigma: positive, minIou: unit }),
-    v.strictObject({
-      kind: v.literal('wbf'),
-      ...common,
-      score: v.picklist(['mean', 'highest'], "'mean' or 'highest'"),
-    }),
-  ],
-  "an object with kind 'hard', 'soft', 'uncertainty', 'box-uncertainty', 'vote' or 'wbf'",
-);
 
 const INSIDE = 'a number between 0 and 1';
 const inside = v.pipe(v.number(INSIDE), v.gtValue(0, INSIDE), v.ltValue(1, INSIDE));
@@ -58,7 +32,7 @@ const schema = v.strictObject({
   version: v.literal(1, '1, the only version of this format'),
   modelSha256: v.pipe(v.string(), v.regex(/^[0-9a-f]{64}$/, 'a SHA-256 of 64 lower-case hex digits')),
   score: v.picklist(['raw', 'calibrated'], "'raw' or 'calibrated'"),
-  suppression,
+  suppression: suppressionSchema,
   /** What the thresholds promise, where conformal calibration chose them. */
   conformal: v.exactOptional(conformal),
   classes: classThresholds,
@@ -228,14 +202,8 @@ export function toLightPolicy(
   return { policy: { kind: 'light', states: new Map(states), otherwise }, ladder: file.hysteresis };
 }
 
-/** The policy and its IoU, as `createPostprocessor` takes them. */
-export function toSuppression({ suppression: found }: ThresholdsFile): {
-  readonly suppression: SuppressionPolicy;
-  readonly iou: number;
-  readonly agnostic: boolean;
-} {
-  const { iou, agnostic, ...policy } = found;
-  return { suppression: policy, iou, agnostic };
+export function toSuppression({ suppression }: ThresholdsFile): SuppressionSetting {
+  return settingOf(suppression);
 }
 
 /** A record's own entry: 'constructor' is a possible name of a camera. */

@@ -6,7 +6,8 @@ import { type Detector, detectPicture, type ModelOptions, openDetector } from '#
 import type { Predictions } from './report.ts';
 import type { PicturePrediction } from './tables.ts';
 
-export interface PredictOptions extends Pick<ModelOptions, 'provider' | 'threads' | 'imageSize'> {
+export interface PredictOptions
+  extends Pick<ModelOptions, 'provider' | 'threads' | 'imageSize' | 'calibrator'> {
   /** Scores below are not reported. Default .001: AP needs the tail. */
   readonly conf?: number;
   /** IoU above which a box suppresses another. Default .7. */
@@ -97,11 +98,12 @@ async function predictOne(detector: Detector, path: string): Promise<PicturePred
   return { detections, size };
 }
 
-function modelOptions({ provider, threads, imageSize }: PredictOptions): ModelOptions {
+function modelOptions({ provider, threads, imageSize, calibrator }: PredictOptions): ModelOptions {
   return {
     ...(provider === undefined ? {} : { provider }),
     ...(threads === undefined ? {} : { threads }),
     ...(imageSize === undefined ? {} : { imageSize }),
+    ...(calibrator === undefined ? {} : { calibrator }),
   };
 }
 

@@ -11,6 +11,7 @@ export {
   tensor,
   valueInfo,
 } from './builder.ts';
+export { readCalibrator, withCalibrator } from './calibrator.ts';
 export type { Family } from './contracts.ts';
 export { CONTRACTS, describeContract } from './contracts.ts';
 export type { ExternalFile } from './external-data.ts';
