@@ -1,10 +1,11 @@
-// npm run bench [decode|stream|start|soak|train] [rounds]: measures and prints; ratios within one run, raw rounds shown.
+// npm run bench [decode|evaluate|stream|start|soak|train] [rounds]: measures and prints; ratios within one run, raw rounds shown.
 import { spawnSync } from 'node:child_process';
 import { existsSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { measureDecode, measureInputWriter } from './decode.ts';
+import { measureEvaluate } from './evaluate.ts';
 import { measureSoak } from './soak.ts';
 import { measureStart } from './start.ts';
 import { type Clip, machineName, measureStream } from './stream.ts';
@@ -55,6 +56,7 @@ if (wanted('decode')) {
     }),
   );
 }
+if (wanted('evaluate')) console.log(JSON.stringify(measureEvaluate(Number(rounds))));
 if (wanted('start'))
   console.log(JSON.stringify(await measureStart(model, join(data, 'video/ozlu_street.mp4'))));
 if (wanted('stream')) await benchStream(Number(rounds));
