@@ -2,7 +2,7 @@
 import { availableParallelism } from 'node:os';
 import type { TrainablePart } from '#onnx';
 import { initialValues } from '../../initial-values.ts';
-import type { Engine, EnginePlan, Tensors } from '../engine.ts';
+import type { Engine, EnginePlan, ParameterValues, Tensors } from '../engine.ts';
 import { openOnnxEngine } from './engine.ts';
 
 export interface TimedPlan {
@@ -33,11 +33,16 @@ export async function tuneOnnxPlan(
     ...(cores > 1 ? [{ threads: cores, workers: 1 }] : []),
     ...(cores > 1 && batch > 1 ? [{ threads: 1, workers: Math.min(cores, batch) }] : []),
   ];
+  const step: StepData = {
+    inputs: constantTensors(part.inputs, batch),
+    gradients: constantTensors(part.outputs, batch),
+    values: initialValues(part),
+  };
   const timed: TimedPlan[] = [];
   for (const candidate of candidates) {
     const engine = await openOnnxEngine(part, candidate);
     try {
-      timed.push({ plan: engine.plan, stepMs: await fastestStep(engine, part, batch) });
+      timed.push({ plan: engine.plan, stepMs: await fastestStep(engine, step) });
     } finally {
       await engine.close();
     }
@@ -45,10 +50,14 @@ export async function tuneOnnxPlan(
   return timed.sort((a, b) => a.stepMs - b.stepMs);
 }
 
-async function fastestStep(engine: Engine, part: TrainablePart, batch: number): Promise<number> {
-  const inputs = constantTensors(part.inputs, batch);
-  const gradients = constantTensors(part.outputs, batch);
-  const values = initialValues(part);
+/** What every plan is timed on: an engine keeps none of it. */
+interface StepData {
+  readonly inputs: Tensors;
+  readonly gradients: Tensors;
+  readonly values: ParameterValues;
+}
+
+async function fastestStep(engine: Engine, { inputs, gradients, values }: StepData): Promise<number> {
   let fastest = Number.POSITIVE_INFINITY;
   for (let step = 0; step <= TIMED_STEPS; step++) {
     const started = performance.now();
@@ -60,18 +69,25 @@ async function fastestStep(engine: Engine, part: TrainablePart, batch: number): 
   return fastest;
 }
 
-/** Values that differ along every axis: all equal ones would make a variance of 0. */
-export function constantTensors(
+/** Prime, so that the values do not repeat along an axis. */
+const PATTERN_LENGTH = 1021;
+
+/**
+ * Values that differ along every axis: all equal ones would make a variance of 0. A pattern repeated, because a batch of
+ * features has tens of millions of values, and a sine for each took longer than the steps that are timed.
+ */
+function constantTensors(
   specs: readonly { readonly name: string; readonly shape: readonly number[] }[],
   batch: number,
 ): Tensors {
+  const pattern = Float32Array.from({ length: PATTERN_LENGTH }, (_, index) => Math.sin(index));
   return new Map(
     specs.map(({ name, shape }) => {
-      const length = shape.reduce((count, size) => count * size, batch);
-      return [
-        name,
-        { shape: [batch, ...shape], data: Float32Array.from({ length }, (_, index) => Math.sin(index)) },
-      ];
+      const data = new Float32Array(shape.reduce((count, size) => count * size, batch));
+      for (let start = 0; start < data.length; start += PATTERN_LENGTH) {
+        data.set(pattern.subarray(0, Math.min(PATTERN_LENGTH, data.length - start)), start);
+      }
+      return [name, { shape: [batch, ...shape], data }];
     }),
   );
 }
