@@ -1,12 +1,13 @@
 // Joins a source and a detector: frames go in, results come out in order, and the stages overlap.
+import type { ThresholdPolicy } from '#core';
 import type { Detected, Detector } from './detector.ts';
 import type { Frame } from './frame.ts';
-import { followLight, type LightFollower, type LightOptions } from './light.ts';
+import { followLight, type LightOptions, type ObservedLight } from './light.ts';
 import type { FrameResult } from './sinks/sink.ts';
 import type { FrameSource, SourceEvent } from './sources/source.ts';
 import { type Channel, createChannel } from './streams/channel.ts';
 import { createSlots, type Slots } from './streams/slots.ts';
-import { type TrackResultsOptions, trackResults } from './tracker/index.ts';
+import { type ResultTracker, type TrackResultsOptions, trackResults } from './tracker/index.ts';
 
 /** What runs over what, and until when. */
 export interface DetectionsOptions {
@@ -20,6 +21,7 @@ export interface DetectionsOptions {
   /**
    * Follow objects from frame to frame: only boxes of tracks are reported, with `trackId`. Doubtful boxes hold tracks
    * together, so open the detector with a threshold of `lowThreshold` (0.1), and choose what to report by `shown`.
+   * With `light`, its thresholds choose in place of `shown`.
    */
   readonly track?: TrackResultsOptions;
   /** Told of what an operator should know: damaged pictures, lost and resumed streams. */
@@ -39,6 +41,8 @@ export interface DetectionResult extends FrameResult {
 interface Batch {
   readonly frames: readonly Frame[];
   readonly detected: Promise<readonly (Detected & Pick<FrameResult, 'light'>)[]>;
+  /** What the light makes of each frame, where that chooses among boxes of tracks instead of before. */
+  readonly shown?: readonly ThresholdPolicy[];
 }
 
 /**
@@ -82,7 +86,7 @@ export async function* detections(options: DetectionsOptions): AsyncGenerator<De
 }
 
 async function produce(
-  { source, detector, full = false, light, onEvent }: DetectionsOptions,
+  { source, detector, full = false, light, track, onEvent }: DetectionsOptions,
   signal: AbortSignal,
   slots: Slots,
   channel: Channel<Batch>,
@@ -90,9 +94,13 @@ async function produce(
   const follower = light && followLight(light, onEvent);
   let frames: Frame[] = [];
   const submit = () => {
-    const detected = follower ? detectInLight(detector, frames, follower) : detector.detect(frames);
+    // The light is measured before, in the order of the frames: the answers of several sessions may cross.
+    const lights = follower && frames.map((frame) => follower.observe(frame));
+    const thresholds = lights?.map(({ threshold }) => threshold);
+    const answers = detector.detect(frames, track ? undefined : thresholds);
+    const detected = lights ? sayLight(answers, lights) : answers;
     detected.catch(() => undefined); // met by whoever reads the channel
-    channel.send({ frames, detected });
+    channel.send({ frames, detected, ...(track && thresholds && { shown: thresholds }) });
     frames = [];
   };
   // A live frame is not kept waiting for others: the detector fills the batch up.
@@ -114,26 +122,19 @@ async function produce(
   }
 }
 
-/** The light is measured before, in the order of the frames: the answers of several sessions may cross. */
-async function detectInLight(
-  detector: Detector,
-  frames: readonly Frame[],
-  follower: LightFollower,
+async function sayLight(
+  answers: Promise<readonly Detected[]>,
+  lights: readonly ObservedLight[],
 ): Promise<readonly (Detected & Pick<FrameResult, 'light'>)[]> {
-  const lights = frames.map((frame) => follower.observe(frame));
-  const answers = await detector.detect(
-    frames,
-    lights.map(({ threshold }) => threshold),
-  );
-  return answers.map((answer, index) => {
+  return (await answers).map((answer, index) => {
     const light = lights[index]?.state;
     return light === undefined ? answer : { ...answer, light };
   });
 }
 
 async function* resultsOf(
-  { frames, detected }: Batch,
-  follow: ((result: DetectionResult) => DetectionResult) | undefined,
+  { frames, detected, shown }: Batch,
+  follow: ResultTracker | undefined,
 ): AsyncGenerator<DetectionResult, void, void> {
   let given = 0;
   try {
@@ -141,7 +142,7 @@ async function* resultsOf(
       const frame = frames[index];
       if (frame === undefined) break;
       const result = { frame, size: frame.letterbox.frame, ...answer };
-      yield follow ? follow(result) : result;
+      yield follow ? follow(result, shown?.[index]) : result;
       frame.release();
       given++;
     }

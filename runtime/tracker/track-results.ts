@@ -13,20 +13,20 @@ export interface TrackResultsOptions extends TrackerOptions {
   readonly shown?: ThresholdPolicy;
 }
 
+/** @param shown rule of this frame, in place of that of the options */
+export type ResultTracker = <Result extends FrameResult>(result: Result, shown?: ThresholdPolicy) => Result;
+
 /**
  * Frames in order. Detections of the results have ids and belong to tracks; those without a track are left out. A
  * frame without a time (a still picture) keeps its detections, without ids. A new file begins with id 1; a camera that
  * was connected again, or whose picture changed its size, has new tracks, and ids go on, so that none is given twice.
  * @throws ConfigError where `shown` is a tail-mass rule
  */
-export function trackResults({
-  shown,
-  ...options
-}: TrackResultsOptions): <Result extends FrameResult>(result: Result) => Result {
-  if (shown?.kind === 'tail-mass') throw unseenTail();
+export function trackResults({ shown: always, ...options }: TrackResultsOptions): ResultTracker {
+  if (always?.kind === 'tail-mass') throw unseenTail();
   let tracker = createTracker(options);
   let before: Place | undefined;
-  return (result) => {
+  return (result, shown = always) => {
     const { frame, size, detections } = result;
     const place = { source: frame.source, connection: frame.connection ?? 0, size };
     if (before !== undefined && before.source !== place.source) tracker = createTracker(options);
