@@ -1,5 +1,6 @@
 // Every option of the command line in one table: names and defaults as users of the Python tools know them.
 import { HEAD_KINDS } from '#core/basics';
+import { TRACK_OPTIONS } from './track-options.ts';
 import { TRAIN_OPTIONS } from './train-options.ts';
 import type { Bounds, OptionType } from './values.ts';
 
@@ -397,6 +398,7 @@ export const OPTIONS: readonly OptionSpec[] = [
     help: 'say what was recognised and assumed',
     commands: ['predict', 'stream', 'train', 'inspect', 'devices', 'demo'],
   },
+  ...TRACK_OPTIONS,
   ...TRAIN_OPTIONS,
 ];
 

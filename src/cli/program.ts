@@ -49,9 +49,13 @@ const COMMANDS: readonly CommandSpec[] = [
 /** Habitual names of commands, and what stands for them here. */
 const OTHER_NAMES: Readonly<Record<string, CommandName>> = {
   detect: 'predict',
+  track: 'stream',
   checks: 'devices',
   doctor: 'devices',
 };
+
+/** What some of these names say beyond the command. */
+const IMPLIED_WORDS: Readonly<Record<string, readonly string[]>> = { track: ['track=True'] };
 
 /**
  * Runs one command line.
@@ -68,7 +72,7 @@ export async function runProgram(
     throw unknownCommand(first);
   }
   const known = COMMANDS.some((command) => command.name === name);
-  const argv = known ? [name, ...normalizeArguments(rest)] : [...words];
+  const argv = known ? [name, ...normalizeArguments([...(IMPLIED_WORDS[first] ?? []), ...rest])] : [...words];
   try {
     await createProgram(version, signal).parseAsync(argv.length === 0 ? ['--help'] : argv, { from: 'user' });
   } catch (error) {
@@ -107,7 +111,8 @@ function createProgram(version: string, signal: () => AbortSignal): Command {
     .configureOutput({ outputError: () => undefined })
     .addHelpText(
       'after',
-      '\nOptions are written key=value or --key value; edge-detect stream --help lists them.',
+      '\nOptions are written key=value or --key value; edge-detect stream --help lists them.\n' +
+        'edge-detect track is edge-detect stream track=True.',
     );
   for (const { name, summary, load } of COMMANDS) {
     const command = program.command(name).description(summary).allowExcessArguments(false).exitOverride();

@@ -7,6 +7,7 @@ import { defined, openConfiguredDetector } from '../open.ts';
 import { say } from '../output.ts';
 import { sayEvent, startProgress, summaryLine } from '../report.ts';
 import { openSinks, type SinkDefaults } from '../sinks.ts';
+import { readTracking, startTracking } from '../tracking.ts';
 
 export interface RunDefaults extends SinkDefaults {
   /** Told of each result after the sinks have it. */
@@ -15,6 +16,7 @@ export interface RunDefaults extends SinkDefaults {
 
 export async function runCommand(config: Config, signal: AbortSignal, defaults: RunDefaults): Promise<void> {
   config.required('model');
+  readTracking(config); // what it refuses is known before a model is read
   const { source, detector } = await openBoth(config);
   try {
     await runWith(config, signal, source, detector, defaults);
@@ -45,6 +47,8 @@ async function runWith(
   detector: OpenDetector,
   defaults: RunDefaults,
 ): Promise<void> {
+  const tracking = readTracking(config);
+  const track = tracking && startTracking(tracking, config, { source, detector });
   const { sinks, needsFull } = await openSinks(config, source, defaults);
   const progress = startProgress(config.number('max_frames') ?? source.frameCount);
   let frames = 0;
@@ -56,6 +60,7 @@ async function runWith(
       signal,
       full: needsFull,
       onEvent: sayEvent,
+      ...defined('track', track),
       ...defined('maxFrames', config.number('max_frames')),
       onResult(result) {
         progress.advance(++frames);
