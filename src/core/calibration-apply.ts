@@ -12,15 +12,22 @@ import { normalTail } from './normal.ts';
  * allows. The order of the detections stays that of the table.
  */
 export function calibrateDetections(detections: DetectionTable, { classes }: Calibrator): DetectionTable {
-  const { classIds, scoreVariances } = detections;
-  const mapOf = (row: number) => classes[classIds[row]!]?.map ?? undefined;
+  return mapDetections(detections, (row) => classes[detections.classIds[row]!]?.map ?? null);
+}
+
+/** The same with a map for each row; null leaves it as it is. */
+export function mapDetections(
+  detections: DetectionTable,
+  mapOf: (row: number) => CalibrationMap | null,
+): DetectionTable {
+  const { scoreVariances } = detections;
   const scores = detections.scores.map((score, row) => {
     const map = mapOf(row);
-    return map === undefined ? score : calibrateScore(map, score);
+    return map === null ? score : calibrateScore(map, score);
   });
   const variances = scoreVariances?.map((variance, row) => {
     const map = mapOf(row);
-    return map === undefined ? variance : slopedVariance(map, detections.scores[row]!, variance);
+    return map === null ? variance : slopedVariance(map, detections.scores[row]!, variance);
   });
   return { ...detections, scores, ...(variances && { scoreVariances: variances }) };
 }

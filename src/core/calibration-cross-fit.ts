@@ -1,6 +1,6 @@
 // Cross-fitting: every picture is calibrated by a calibrator that never saw its group (its camera, its clip), so that
 // one small labelled set can both fit and judge. Pictures of one camera are too alike for random halves.
-import { calibrateDetections } from './calibration-apply.ts';
+import { mapDetections } from './calibration-apply.ts';
 import type { Calibrator, MapOptions } from './calibration-fit.ts';
 import { fitCalibratorToRows } from './calibration-fit.ts';
 import { calibrateScore } from './calibration-map.ts';
@@ -74,18 +74,9 @@ export function crossCalibrate(
   const { folds } = options;
   const { calibrators } = crossFitRows(calibrationRows(truth, detections, options), folds, options);
   const foldOfRow = pictureOfRow(detections.starts).map((picture) => folds[picture]!);
-  const perFold = calibrators.map((calibrator) => calibrateDetections(detections, calibrator));
-  const { scoreVariances } = detections;
-  return {
-    calibrators,
-    detections: {
-      ...detections,
-      scores: detections.scores.map((_, row) => perFold[foldOfRow[row]!]!.scores[row]!),
-      ...(scoreVariances && {
-        scoreVariances: scoreVariances.map((_, row) => perFold[foldOfRow[row]!]!.scoreVariances![row]!),
-      }),
-    },
-  };
+  const mapOf = (row: number) =>
+    calibrators[foldOfRow[row]!]!.classes[detections.classIds[row]!]?.map ?? null;
+  return { calibrators, detections: mapDetections(detections, mapOf) };
 }
 
 function foldCountOf(folds: Int32Array): number {

@@ -75,9 +75,8 @@ export function detectionEce(
   const rows = countedRows(kept, matches);
   const confidences = Float64Array.from(rows, (row) => kept.scores[row]!);
   const hits = Float64Array.from(rows, (row) => (matches.objects[row]! >= 0 ? 1 : 0));
-  const classErrors = Array.from({ length: options.classCount }, (_, classId) => {
-    const own = (values: Float64Array) =>
-      values.filter((__, place) => kept.classIds[rows[place]!] === classId);
+  const classErrors = placesByClass(kept.classIds, rows, options.classCount).map((places) => {
+    const own = (values: Float64Array) => Float64Array.from(places, (place) => values[place]!);
     return calibrationError(own(confidences), own(hits), convention)?.error;
   });
   return {
@@ -100,13 +99,10 @@ export function localisationEce(
   const convention = conventionOf(options, { iou: ANY_OVERLAP, bins: 25, minScore: 0.01 });
   const { kept, matches } = matchAbove(truth, detections, options.classCount, convention);
   const rows = countedRows(kept, matches);
-  const perClass = Array.from({ length: options.classCount }, (_, classId) => {
-    const own = rows.filter((row) => kept.classIds[row] === classId);
-    return {
-      confidences: Float64Array.from(own, (row) => kept.scores[row]!),
-      ious: Float64Array.from(own, (row) => matches.ious[row]!),
-    };
-  });
+  const perClass = placesByClass(kept.classIds, rows, options.classCount).map((places) => ({
+    confidences: Float64Array.from(places, (place) => kept.scores[rows[place]!]!),
+    ious: Float64Array.from(places, (place) => matches.ious[rows[place]!]!),
+  }));
   const gap = rows.reduce((sum, row) => sum + kept.scores[row]! - matches.ious[row]!, 0);
   return {
     laEce: withMean(perClass.map((one) => calibrationError(one.confidences, one.ious, convention)?.error)),
@@ -144,6 +140,19 @@ export function aboveScore(detections: DetectionTable, minScore: number): Detect
 /** Rows that count: not on a crowd, not beyond the limit, of a class that has objects. */
 export function countedRows({ classIds }: DetectionTable, { leftOut, positives }: Matches): Int32Array {
   return rowsWhere(classIds.length, (row) => leftOut[row] === 0 && positives[classIds[row]!]! > 0);
+}
+
+/** Places in `rows` per class, in their order: all classes in one pass. */
+export function placesByClass(classIds: Int32Array, rows: Int32Array, classCount: number): Int32Array[] {
+  const counts = new Int32Array(classCount);
+  for (const row of rows) counts[classIds[row]!]!++;
+  const places = Array.from(counts, (count) => new Int32Array(count));
+  counts.fill(0);
+  for (let place = 0; place < rows.length; place++) {
+    const classId = classIds[rows[place]!]!;
+    places[classId]![counts[classId]!++] = place;
+  }
+  return places;
 }
 
 function matchAbove(

@@ -3,7 +3,7 @@ import { fitIsotonic } from './calibration-isotonic.ts';
 import { fitBeta, fitPlatt, fitTemperature } from './calibration-logistic.ts';
 import type { CalibrationMap } from './calibration-map.ts';
 import type { CalibrationRows, CalibrationRowsOptions, CalibrationTarget } from './calibration-rows.ts';
-import { calibrationRows, rowsWhere } from './calibration-rows.ts';
+import { calibrationRows, rowsByClass } from './calibration-rows.ts';
 import type { DetectionTable, TruthTable } from './match-groups.ts';
 
 /** What was made of one class. */
@@ -40,12 +40,7 @@ export function fitCalibrator(
 
 /** One map per class, each on the rows of its class. */
 export function fitCalibratorToRows(rows: CalibrationRows, options: MapOptions): Calibrator {
-  const classes = Array.from({ length: rows.classCount }, (_, classId) =>
-    fitClass(
-      rowsWhere(rows, (row) => rows.classIds[row] === classId),
-      options,
-    ),
-  );
+  const classes = rowsByClass(rows).map((own) => fitClass(own, options));
   return { kind: options.kind, target: rows.target, classes };
 }
 

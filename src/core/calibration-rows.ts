@@ -1,5 +1,5 @@
 // What a calibrator is fitted on and judged by: one row per detection, its score beside what it should have been.
-import { ANY_OVERLAP, countedRows } from './calibration-detection.ts';
+import { ANY_OVERLAP, countedRows, placesByClass } from './calibration-detection.ts';
 import type { DetectionTable, TruthTable } from './match-groups.ts';
 import { pictureOfRow } from './match-groups.ts';
 import { matchDetections } from './matching.ts';
@@ -62,12 +62,21 @@ export function calibrationRows(
 
 /** The rows for which `keep` holds, in their order. */
 export function rowsWhere(rows: CalibrationRows, keep: (row: number) => boolean): CalibrationRows {
-  const kept = (_: number, row: number) => keep(row);
+  return pickRows(rows, Int32Array.from(rows.scores.keys()).filter(keep));
+}
+
+/** The rows of each class, in their order. */
+export function rowsByClass(rows: CalibrationRows): CalibrationRows[] {
+  const all = Int32Array.from(rows.classIds.keys());
+  return placesByClass(rows.classIds, all, rows.classCount).map((places) => pickRows(rows, places));
+}
+
+function pickRows(rows: CalibrationRows, places: Int32Array): CalibrationRows {
   return {
     ...rows,
-    scores: rows.scores.filter(kept),
-    targets: rows.targets.filter(kept),
-    classIds: rows.classIds.filter(kept),
-    pictures: rows.pictures.filter(kept),
+    scores: Float64Array.from(places, (place) => rows.scores[place]!),
+    targets: Float64Array.from(places, (place) => rows.targets[place]!),
+    classIds: places.map((place) => rows.classIds[place]!),
+    pictures: places.map((place) => rows.pictures[place]!),
   };
 }

@@ -8,7 +8,8 @@ import type {
 } from './conformal.ts';
 import { missRateThreshold, objectRecallThreshold, precisionThreshold } from './conformal.ts';
 import type { DetectionTable, TruthTable } from './match-groups.ts';
-import { pictureOfRow, TRUTH_KIND } from './match-groups.ts';
+import { TRUTH_KIND } from './match-groups.ts';
+import type { Matches } from './matching.ts';
 import { matchDetections } from './matching.ts';
 
 export interface ConformalOptions {
@@ -50,78 +51,90 @@ export function conformalThresholds(
   options: ConformalOptions,
 ): ConformalSlice[] {
   const { classCount, slices, iou = 0.5, maxDets = 100 } = options;
-  const matched = { ...matchedRows(truth, detections, { classCount, iou, maxDets }), truth, detections };
-  return [...new Set(slices)].map((slice) => {
-    const inSlice = (picture: number) => slices[picture] === slice;
-    return {
-      slice,
-      pictures: slices.filter((name) => name === slice).length,
-      pooled: thresholdsWhere(matched, inSlice, () => true, options),
-      perClass: Array.from({ length: classCount }, (_, classId) =>
-        thresholdsWhere(matched, inSlice, (other) => other === classId, options),
-      ),
-      convention: { iou, maxDets },
-    };
-  });
+  const matches = matchDetections(truth, detections, { classCount, iou, maxDets });
+  const samples = samplesBySlice({ truth, detections, matches }, options);
+  return [...samples].map(([slice, { pooled, perClass }]) => ({
+    slice,
+    pictures: slices.filter((name) => name === slice).length,
+    pooled: thresholdsOf(pooled, options),
+    perClass: perClass.map((sample) => thresholdsOf(sample, options)),
+    convention: { iou, maxDets },
+  }));
 }
 
-interface MatchedRows {
-  readonly truth: TruthTable;
-  readonly detections: DetectionTable;
-  /** Float64[G]: 0 where the object was missed. */
-  readonly objectScores: Float64Array;
-  /** Uint8[K]: 1 for a hit. */
-  readonly hits: Uint8Array;
-  /** Uint8[K]: 0 where it neither is right nor wrong. */
-  readonly counts: Uint8Array;
-  /** Int32[K]. */
-  readonly pictures: Int32Array;
+/** What thresholds are found from. */
+interface Sample {
+  /** Best matching score of every object, 0 where it was missed, per picture that has any. */
+  readonly pictures: number[][];
+  readonly scores: number[];
+  /** 1 or 0 per score. */
+  readonly hits: number[];
 }
 
-function matchedRows(
-  truth: TruthTable,
-  detections: DetectionTable,
-  options: { readonly classCount: number; readonly iou: number; readonly maxDets: number },
-): Omit<MatchedRows, 'truth' | 'detections'> {
-  const { objects, leftOut } = matchDetections(truth, detections, options);
+interface SliceSamples {
+  readonly pooled: Sample;
+  readonly perClass: readonly Sample[];
+}
+
+function samplesBySlice(
+  {
+    truth,
+    detections,
+    matches,
+  }: { readonly truth: TruthTable; readonly detections: DetectionTable; readonly matches: Matches },
+  { classCount, slices }: ConformalOptions,
+): ReadonlyMap<string, SliceSamples> {
   const objectScores = new Float64Array(truth.classIds.length);
-  const hits = new Uint8Array(objects.length);
-  for (const [row, object] of objects.entries()) {
-    if (object < 0) continue;
-    objectScores[object] = detections.scores[row]!;
-    hits[row] = 1;
+  for (const [row, object] of matches.objects.entries()) {
+    if (object >= 0) objectScores[object] = detections.scores[row]!;
   }
-  const counts = leftOut.map((left) => 1 - left);
-  return { objectScores, hits, counts, pictures: pictureOfRow(detections.starts) };
+  const empty = (): Sample => ({ pictures: [], scores: [], hits: [] });
+  const samples = new Map<string, SliceSamples>();
+  for (const [picture, slice] of slices.entries()) {
+    const own = samples.get(slice) ?? {
+      pooled: empty(),
+      perClass: Array.from({ length: classCount }, empty),
+    };
+    samples.set(slice, own);
+    addObjects(own, truth, objectScores, picture);
+    for (let row = detections.starts[picture]!; row < detections.starts[picture + 1]!; row++) {
+      if (matches.leftOut[row] === 1) continue;
+      for (const sample of [own.pooled, own.perClass[detections.classIds[row]!]!]) {
+        sample.scores.push(detections.scores[row]!);
+        sample.hits.push(matches.objects[row]! >= 0 ? 1 : 0);
+      }
+    }
+  }
+  return samples;
 }
 
-function thresholdsWhere(
-  rows: MatchedRows,
-  inSlice: (picture: number) => boolean,
-  inClass: (classId: number) => boolean,
+function addObjects(
+  { pooled, perClass }: SliceSamples,
+  truth: TruthTable,
+  objectScores: Float64Array,
+  picture: number,
+): void {
+  const all: number[] = [];
+  const byClass = new Map<number, number[]>();
+  for (let object = truth.starts[picture]!; object < truth.starts[picture + 1]!; object++) {
+    if (truth.kinds[object] !== TRUTH_KIND.object) continue;
+    const classId = truth.classIds[object]!;
+    const own = byClass.get(classId) ?? [];
+    byClass.set(classId, own);
+    own.push(objectScores[object]!);
+    all.push(objectScores[object]!);
+  }
+  if (all.length > 0) pooled.pictures.push(all);
+  for (const [classId, scores] of byClass) perClass[classId]!.pictures.push(scores);
+}
+
+function thresholdsOf(
+  { pictures, scores, hits }: Sample,
   { lost = 0.1, precision = { alpha: 0.1 } }: ConformalOptions,
 ): ConformalThresholds {
-  const { truth, detections } = rows;
-  const perPicture: number[][] = [];
-  for (let picture = 0; picture + 1 < truth.starts.length; picture++) {
-    if (!inSlice(picture)) continue;
-    const scores: number[] = [];
-    for (let object = truth.starts[picture]!; object < truth.starts[picture + 1]!; object++) {
-      if (truth.kinds[object] !== TRUTH_KIND.object || !inClass(truth.classIds[object]!)) continue;
-      scores.push(rows.objectScores[object]!);
-    }
-    perPicture.push(scores);
-  }
-  const kept = Int32Array.from(detections.classIds.keys()).filter(
-    (row) => rows.counts[row] === 1 && inSlice(rows.pictures[row]!) && inClass(detections.classIds[row]!),
-  );
   return {
-    objectRecall: objectRecallThreshold(perPicture.flat(), lost),
-    missRate: missRateThreshold(perPicture, { alpha: lost }),
-    precision: precisionThreshold(
-      Float64Array.from(kept, (row) => detections.scores[row]!),
-      Uint8Array.from(kept, (row) => rows.hits[row]!),
-      precision,
-    ),
+    objectRecall: objectRecallThreshold(pictures.flat(), lost),
+    missRate: missRateThreshold(pictures, { alpha: lost }),
+    precision: precisionThreshold(scores, hits, precision),
   };
 }

@@ -98,6 +98,22 @@ describe('rows and reasons', () => {
     expect(quality.targets.some((target) => target > 0.5 && target < 1)).toBe(true);
   });
 
+  it('a loose box has its IoU as quality, and is not correct', () => {
+    const set = {
+      starts: Int32Array.of(0, 1),
+      boxes: Float64Array.of(0, 0, 10, 10),
+      classIds: Int32Array.of(0),
+      areas: Float64Array.of(100),
+      kinds: Uint8Array.of(0),
+    };
+    const loose = { ...set, boxes: Float64Array.of(0, 6, 10, 16), scores: Float64Array.of(0.7) };
+    const targets = (target: 'quality' | 'correct') => [
+      ...calibrationRows(set, loose, { classCount: 1, target }).targets,
+    ];
+    expect(targets('quality')).toEqual([40 / 160]);
+    expect(targets('correct')).toEqual([0]);
+  });
+
   it('says why a class keeps its scores', () => {
     const rows = {
       target: 'correct',

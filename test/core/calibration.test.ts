@@ -320,10 +320,11 @@ describe('calibration of detections', () => {
     });
     expect(found.dimensions).toEqual(['confidence', 'centre-x', 'height']);
     expect(found.measured!.count).toBe(13);
-    const places = found.measured!.cells.map(({ place }) => place);
+    const confidenceAt = (...wanted: number[]) =>
+      found.measured!.cells.find(({ place }) => place.join() === wanted.join())?.meanConfidence;
     // Score 1, a pixel in the corner of picture 2; score .64, 90 x 95 px around (50, 55.5) in the same.
-    expect(places).toContainEqual([4, 0, 0]);
-    expect(places).toContainEqual([3, 0, 2]);
+    expect(confidenceAt(4, 0, 0)).toBe(1);
+    expect(confidenceAt(3, 0, 2)).toBe(0.64);
     const wide = detectionCells(base.truth, base.detections, {
       ...options,
       minScore: 0.64,
