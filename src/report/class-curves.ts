@@ -1,8 +1,18 @@
 // Curves per class and their mean: precision over recall; F1, precision and recall over confidence.
 import { DataError } from '#core';
 import { chartLabels } from './labels.ts';
-import { decimals, renderPanel, seriesEncoding, shareAxis, shareAxisY, thinned } from './panel-spec.ts';
+import { legendStrip, seriesEntries } from './legend.ts';
+import {
+  decimals,
+  PANEL_WIDTH,
+  renderPanel,
+  seriesEncoding,
+  shareAxis,
+  shareAxisY,
+  thinned,
+} from './panel-spec.ts';
 import { type Chart, singleChart } from './render-chart.ts';
+import { stacked } from './sheet.ts';
 import { COLOURS } from './style.ts';
 
 /** One line of a chart over classes. */
@@ -42,7 +52,7 @@ export interface ConfidenceCurveOptions {
 const NAMED = 6;
 /** Points of a line: more than there are px. */
 const POINTS = 201;
-const HEIGHT = 330;
+const HEIGHT = 280;
 
 /** @throws DataError without a class, or where a curve is not as long as `recalls` */
 export async function precisionRecallChart(options: PrecisionRecallOptions): Promise<Chart> {
@@ -58,7 +68,7 @@ export async function precisionRecallChart(options: PrecisionRecallOptions): Pro
     classes: classes.map((curve) => ({ ...curve, after: withArea('', curve.averagePrecision) })),
     ...(mean === undefined
       ? {}
-      : { mean: mean.values, meanLabel: withArea('mean of classes', mean.averagePrecision) }),
+      : { mean: mean.values, meanLabel: withArea('all classes', mean.averagePrecision) }),
   });
 }
 
@@ -75,7 +85,7 @@ export async function confidenceChart(options: ConfidenceCurveOptions): Promise<
     axes: ['confidence', quantity],
     positions: thresholds,
     classes,
-    ...(mean === undefined ? {} : { mean, meanLabel: 'mean of classes' }),
+    ...(mean === undefined ? {} : { mean, meanLabel: 'all classes' }),
     ...(best === undefined ? {} : { best }),
   });
 }
@@ -114,15 +124,16 @@ async function classCurves(curves: Curves): Promise<Chart> {
       ? [`named: the ${named.length} most frequent of ${classes.length} classes; thin: the others`]
       : []),
   ];
+  const labels = labelsOf(classes, named);
   const panel = await renderPanel({
     title,
     subtitle,
     height: HEIGHT,
-    layer: layersOf(curves, named, rest),
-    more: { resolve: { scale: { color: 'shared', strokeDash: 'shared' } } },
+    layer: layersOf(curves, { named, rest, labels }),
   });
+  const entries = seriesEntries(labels, mean && curves.meanLabel);
   return singleChart(
-    panel,
+    stacked([panel, legendStrip(entries, PANEL_WIDTH)]),
     `${title}: curves of ${axes[1]} over ${axes[0]} for ${classes.length} classes${mean ? ' and their mean' : ''}; ${note}.`,
   );
 }
@@ -131,7 +142,22 @@ function countOf(classes: readonly ClassCurve[], place: number): number {
   return classes[place]?.count ?? 0;
 }
 
-function layersOf(curves: Curves, named: readonly number[], rest: readonly number[]): readonly object[] {
+function labelsOf(classes: Curves['classes'], named: readonly number[]): readonly string[] {
+  const names = chartLabels(
+    named.map((place) => classes[place]?.name ?? ''),
+    15,
+  );
+  return names.map((name, place) => name + (classes[named[place] ?? -1]?.after ?? ''));
+}
+
+interface Picked {
+  /** Places of the classes with a name, and of the others. */
+  readonly named: readonly number[];
+  readonly rest: readonly number[];
+  readonly labels: readonly string[];
+}
+
+function layersOf(curves: Curves, { named, rest, labels }: Picked): readonly object[] {
   const { axes, positions, classes, mean, meanLabel = '', best } = curves;
   const picked = thinned(
     Array.from(positions, (_, place) => place),
@@ -141,13 +167,11 @@ function layersOf(curves: Curves, named: readonly number[], rest: readonly numbe
     picked.map((place) => ({ at: positions[place], value: values[place], series }));
   const x = shareAxis('at', axes[0]);
   const y = shareAxisY('value', axes[1]);
-  const names = chartLabels(named.map((place) => classes[place]?.name ?? ''));
-  const labels = names.map((name, place) => name + (classes[named[place] ?? -1]?.after ?? ''));
   const encoding = {
     x,
     y,
     order: { value: null },
-    ...seriesEncoding(labels, mean === undefined ? {} : { emphasised: meanLabel }),
+    ...seriesEncoding(labels, mean && meanLabel),
   };
   const unnamed = rest.flatMap((place) => rows(classes[place]?.values ?? [], `${place}`));
   const lines = named.flatMap((place, line) => rows(classes[place]?.values ?? [], labels[line] ?? ''));

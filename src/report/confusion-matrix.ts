@@ -2,6 +2,7 @@
 import type { TopLevelSpec } from 'vega-lite';
 import { DataError } from '#core';
 import { chartLabels } from './labels.ts';
+import { nameAxis } from './panel-spec.ts';
 import { type Chart, renderSpec } from './render-chart.ts';
 import { sheetOf } from './sheet.ts';
 import { COLOURS } from './style.ts';
@@ -82,11 +83,16 @@ function cellsOf(counts: ArrayLike<number>, labels: readonly string[], normalize
         predicted: labels[Math.floor(place / side)] ?? '',
         truth: labels[place % side] ?? '',
         share: Math.max(0.04, share),
-        text: normalized ? value.toFixed(2).replace(/^0/, '') : shortCount(value),
+        text: normalized ? shortShare(value) : shortCount(value),
         strong: share > STRONG,
       },
     ];
   });
+}
+
+/** `.07`; nothing for what rounds to none. */
+function shortShare(share: number): string {
+  return share < 0.005 ? '' : share.toFixed(2).replace(/^0/, '');
 }
 
 function shortCount(count: number): string {
@@ -101,7 +107,7 @@ function sizeOfCell(side: number): number {
 const NUMBERS_FROM = 28;
 
 function specOf(cells: readonly Cell[], labels: readonly string[], cell: number): TopLevelSpec {
-  const axis = { labelOverlap: false, labelLimit: 96, domain: false, ticks: false, grid: false };
+  const axis = { ...nameAxis(labels), domain: false, ticks: false };
   const small = cell < 18 ? { labelFontSize: 9 } : {};
   const scale = { domain: labels, paddingInner: 0.04, paddingOuter: 0 };
   const encoding = {

@@ -33,7 +33,23 @@ type Figure = Extract<ReportBlock, { readonly kind: 'figure' }>;
 
 /** @param id of the section; the ids of its charts begin with it */
 export function blocksHtml(blocks: readonly ReportBlock[], id: string): string {
-  return blocks.map((block, place) => blockHtml(block, `${id}-${place + 1}`)).join('\n');
+  const parts: string[] = [];
+  let figures: string[] = [];
+  const endFigures = () => {
+    if (figures.length > 0) parts.push(`<div class="figures">\n${figures.join('\n')}\n</div>`);
+    figures = [];
+  };
+  for (const [place, block] of blocks.entries()) {
+    const html = blockHtml(block, `${id}-${place + 1}`);
+    if (block.kind === 'figure') {
+      figures.push(html);
+      continue;
+    }
+    endFigures();
+    parts.push(html);
+  }
+  endFigures();
+  return parts.join('\n');
 }
 
 function blockHtml(block: ReportBlock, id: string): string {
@@ -58,7 +74,7 @@ function figureHtml({ chart, caption }: Figure, id: string): string {
   const [title, ...notes] = heading;
   const said = [
     ...(title ? [`<strong>${escaped(title)}</strong>`] : []),
-    ...[...notes, ...(caption === undefined ? [] : [caption])].map(escaped),
+    ...[...notes, ...(caption === undefined ? [] : [caption])].map((note) => `<span>${escaped(note)}</span>`),
   ];
   const boxes = panels.map((panel, place) => {
     const label = panels.length === 1 ? description : `${description} Part ${place + 1} of ${panels.length}.`;

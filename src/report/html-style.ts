@@ -26,9 +26,10 @@ p{margin:0 0 .75rem;max-width:75ch}
 nav ul{list-style:none;margin:1rem 0 0;padding:0;display:flex;flex-wrap:wrap;gap:4px 18px}
 a{color:var(--main)}
 .warning{border-left:4px solid var(--against);background:var(--raised);padding:8px 12px;border-radius:0 6px 6px 0}
-figure{margin:1rem 0 1.5rem}
+figure{margin:0;min-width:0;max-width:100%}
+.figures{display:flex;flex-wrap:wrap;gap:20px 12px;align-items:flex-start;margin:1rem 0 1.5rem}
 figcaption{font-size:.875rem;color:var(--quiet);max-width:85ch;margin:0 0 .5rem}
-figcaption strong{display:block;color:var(--text)}
+figcaption strong,figcaption span{display:block}figcaption strong{color:var(--text)}
 .panels{display:flex;flex-wrap:wrap;gap:8px 12px;align-items:flex-start}
 .panels>div{max-width:100%;overflow-x:auto}
 svg{display:block;font-family:Helvetica,Arial,"DejaVu Sans",sans-serif}

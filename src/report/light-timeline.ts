@@ -1,8 +1,10 @@
 // How the light was measured over a recording, and which state was taken: thresholds changed where the state did.
 import { DataError } from '#core';
 import { chartLabels } from './labels.ts';
-import { renderPanel, thinned, Y_EXTENT } from './panel-spec.ts';
+import { legendStrip } from './legend.ts';
+import { PANEL_WIDTH, renderPanel, thinned, Y_EXTENT } from './panel-spec.ts';
 import { type Chart, singleChart } from './render-chart.ts';
+import { stacked } from './sheet.ts';
 import { COLOURS } from './style.ts';
 
 export interface LightSample {
@@ -46,15 +48,21 @@ export async function lightTimeline(
   const svg = await renderPanel({
     title,
     subtitle: `${samples.length} measurements, ${changes === 1 ? '1 change' : `${changes} changes`} of state`,
-    height: 260,
+    height: 210,
     layer: layersOf({ samples, runs, states, boundaries, axis, unit }),
   });
   const shares = states.map((state) => {
     const count = samples.filter((sample) => sample.state === state).length;
     return `${state} ${((100 * count) / samples.length).toFixed(0)} %`;
   });
+  const shades = shadesOf(states.length);
+  const entries = chartLabels(states).map((label, place) => ({
+    label,
+    colour: COLOURS.main,
+    opacity: shades[place] ?? 1,
+  }));
   return singleChart(
-    svg,
+    stacked([svg, legendStrip(entries, PANEL_WIDTH)]),
     `${title}: ${shares.join(', ')} of ${samples.length} measurements, ${changes} changes.`,
   );
 }
@@ -63,6 +71,11 @@ interface Run {
   readonly from: number;
   readonly to: number;
   readonly state: string;
+}
+
+/** Opacities from dark to bright. */
+function shadesOf(count: number): readonly number[] {
+  return Array.from({ length: count }, (_, place) => 0.5 - (0.46 * place) / Math.max(1, count - 1));
 }
 
 /** A run ends where the next begins. */
@@ -116,19 +129,12 @@ function layersOf({ samples, runs, states, boundaries, axis, unit }: Parts): rea
     scale: { zero: false },
     axis: { minExtent: Y_EXTENT },
   };
-  const opacities = states.map((_, place) => 0.5 - (0.46 * place) / Math.max(1, states.length - 1));
   const shade = {
     field: 'state',
     type: 'ordinal',
     sort: labels,
-    scale: { domain: labels, range: opacities },
-    legend: {
-      orient: 'bottom',
-      title: null,
-      symbolType: 'square',
-      symbolFillColor: COLOURS.main,
-      symbolStrokeWidth: 1,
-    },
+    scale: { domain: labels, range: shadesOf(states.length) },
+    legend: null,
   };
   return [
     {

@@ -1,9 +1,10 @@
 // One figure for each slice, with its interval: whether two of them differ can be seen.
 import { DataError } from '#core';
 import { chartLabels } from './labels.ts';
-import { PANEL_WIDTH, renderPanel, SERIES_LEGEND, seriesScale } from './panel-spec.ts';
+import { legendStrip, seriesEntries } from './legend.ts';
+import { nameAxis, PANEL_WIDTH, renderPanel, seriesScale } from './panel-spec.ts';
 import type { Chart } from './render-chart.ts';
-import { sheetOf } from './sheet.ts';
+import { sheetOf, stacked } from './sheet.ts';
 import { COLOURS } from './style.ts';
 
 export interface MetricRow {
@@ -77,19 +78,19 @@ async function dotPanel({ title, note, domain, rows }: MetricPanel): Promise<str
     title: null,
     sort: null,
     scale: { domain: slices },
-    axis: { labelLimit: PANEL_WIDTH * 0.4, labelOverlap: false, grid: false },
+    axis: nameAxis(slices),
   };
   const several = labels.length > 1;
   const place = several
     ? { yOffset: { field: 'series', type: 'nominal', sort: null, scale: { domain: labels } } }
     : {};
-  const colour = several ? { color: { ...seriesScale(labels), legend: SERIES_LEGEND } } : {};
+  const colour = several ? { color: seriesScale(labels) } : {};
   const encoding = { x, y, ...place, ...colour };
   const data = { values: known };
-  return renderPanel({
+  const plot = await renderPanel({
     title,
     ...(note === undefined ? {} : { subtitle: note }),
-    height: 96 + names.length * Math.max(24, 15 * labels.length) + (several ? 20 : 0),
+    height: 48 + names.length * Math.max(24, 15 * labels.length),
     layer: [
       {
         data,
@@ -108,6 +109,9 @@ async function dotPanel({ title, note, domain, rows }: MetricPanel): Promise<str
       },
     ],
   });
+  // Points have no dashes.
+  const entries = seriesEntries(labels).map(({ label, colour }) => ({ label, colour }));
+  return several ? stacked([plot, legendStrip(entries, PANEL_WIDTH)]) : plot;
 }
 
 function spanOf(rows: readonly MetricRow[]): readonly [number, number] {

@@ -1,15 +1,7 @@
 // The same object seen twice, such as by day and at dusk: both scores against each other, and what the difference is.
 import { DataError } from '#core';
 import { chartLabels, shortened } from './labels.ts';
-import {
-  decimals,
-  diagonal,
-  PANEL_WIDTH,
-  renderPanel,
-  shareAxis,
-  shareAxisY,
-  thinned,
-} from './panel-spec.ts';
+import { decimals, diagonal, nameAxis, renderPanel, shareAxis, shareAxisY, thinned } from './panel-spec.ts';
 import { type Chart, singleChart } from './render-chart.ts';
 import { sheetOf } from './sheet.ts';
 import { COLOURS } from './style.ts';
@@ -67,7 +59,7 @@ async function scatter(group: PairedGroup, labels: PairedOptions['labels']): Pro
   return renderPanel({
     title: shortened(name, 32),
     subtitle: `${pairs.length} pairs${some}; medians ${decimals(medians.before)} and ${decimals(medians.after)}`,
-    height: 330,
+    height: 300,
     layer: [
       {
         data: { values: drawn },
@@ -120,7 +112,7 @@ export async function pairedDifferences(
   const svg = await renderPanel({
     title: heading,
     subtitle: [...limited, 'line: median; box: middle half; whiskers: 5 to 95 %', 'in brackets: pairs'],
-    height: 120 + 24 * drawn.length + 14 * limited.length,
+    height: 64 + 24 * drawn.length,
     layer: differenceLayer(values, reach, names),
   });
   return singleChart(
@@ -136,7 +128,7 @@ function differenceLayer(values: readonly object[], reach: number, names: readon
     type: 'nominal',
     title: null,
     sort: names,
-    axis: { labelLimit: PANEL_WIDTH * 0.4, labelOverlap: false, grid: false },
+    axis: nameAxis(names),
   };
   const data = { values };
   return [

@@ -1,6 +1,7 @@
 // What the panels of reports have in common: their width, axes over shares and counts, curves told apart twice.
 import type { TopLevelSpec } from 'vega-lite';
 import { renderSpec } from './render-chart.ts';
+import { stacked, titleStrip } from './sheet.ts';
 import { COLOURS, SERIES_COLOURS, SERIES_DASHES } from './style.ts';
 
 /** Px: beside the margins of a page it fits a phone of 390. */
@@ -12,23 +13,20 @@ export const Y_EXTENT = 34;
 export interface Panel {
   readonly title: string;
   readonly subtitle?: string | readonly string[];
+  /** Px of plot and axes. */
   readonly height: number;
   readonly layer: readonly object[];
-  /** More of vega-lite, such as `resolve`. */
-  readonly more?: object;
 }
 
-/** A panel of exactly the common width. */
-export async function renderPanel({ title, subtitle, height, layer, more = {} }: Panel): Promise<string> {
-  const spec = {
-    ...(title === '' ? {} : { title: { text: title, ...(subtitle === undefined ? {} : { subtitle }) } }),
-    width: PANEL_WIDTH,
-    height,
-    autosize: { type: 'fit', contains: 'padding' },
-    layer,
-    ...more,
-  };
-  return renderSpec(spec as unknown as TopLevelSpec);
+/** A panel of exactly the common width. vega would take the room of a long title from the plot: ours stands above. */
+export async function renderPanel({ title, subtitle = [], height, layer }: Panel): Promise<string> {
+  const spec = { width: PANEL_WIDTH, height, autosize: { type: 'fit', contains: 'padding' }, layer };
+  const plot = await renderSpec(spec as unknown as TopLevelSpec);
+  if (title === '') return plot;
+  return stacked([
+    titleStrip(title, typeof subtitle === 'string' ? [subtitle] : subtitle, PANEL_WIDTH),
+    plot,
+  ]);
 }
 
 export function shareAxis(field: string, title: string, domain: readonly [number, number] = [0, 1]) {
@@ -48,42 +46,22 @@ export function countAxisY(field: string, title: string, greatest: number) {
     field,
     type: 'quantitative',
     title,
-    axis: { values: [0, ...thinned], format: '~s', minExtent: Y_EXTENT },
+    axis: { values: [0, ...thinned], labelExpr: "format(datum.value, '~s')", minExtent: Y_EXTENT },
     scale: { type: 'symlog', constant: 1, domain: [0, Math.max(1, greatest)], nice: false },
   };
 }
 
-export const SERIES_LEGEND = {
-  orient: 'bottom',
-  title: null,
-  columns: 3,
-  labelLimit: 140,
-  rowPadding: 1,
-} as const;
-
-export interface SeriesOptions {
-  /** One more series that stands out, last in the legend. */
-  readonly emphasised?: string;
-}
-
-/** Colours of named series. */
-export function seriesScale(labels: readonly string[], { emphasised }: SeriesOptions = {}) {
+/** Colours of named series. `legendStrip` names them.
+ * @param emphasised one more series that stands out
+ */
+export function seriesScale(labels: readonly string[], emphasised?: string) {
   return scaleOver(labels, SERIES_COLOURS, emphasised === undefined ? [] : [[emphasised, COLOURS.dark]]);
 }
 
-/** Colour and dashes of named series, with one legend for both. */
-export function seriesEncoding(labels: readonly string[], options: SeriesOptions = {}) {
-  const { emphasised } = options;
-  const widest = Math.max(...[...labels, emphasised ?? ''].map((label) => label.length));
-  const legend = {
-    ...SERIES_LEGEND,
-    columns: widest > 14 ? 2 : 3,
-    symbolType: 'stroke',
-    symbolSize: 260,
-    symbolStrokeWidth: 2,
-  };
+/** Colour and dashes of named series. */
+export function seriesEncoding(labels: readonly string[], emphasised?: string) {
   const dashes = scaleOver(labels, SERIES_DASHES, emphasised === undefined ? [] : [[emphasised, [1, 0]]]);
-  return { color: { ...seriesScale(labels, options), legend }, strokeDash: { ...dashes, legend } };
+  return { color: seriesScale(labels, emphasised), strokeDash: dashes };
 }
 
 function scaleOver(
@@ -96,7 +74,7 @@ function scaleOver(
     ...labels.map((_, place) => values[place % values.length]),
     ...more.map(([, value]) => value),
   ];
-  return { field: 'series', type: 'nominal', sort: null, scale: { domain, range } };
+  return { field: 'series', type: 'nominal', sort: null, scale: { domain, range }, legend: null };
 }
 
 /** Where what was said came true. */
@@ -111,6 +89,15 @@ export function diagonal(from: number, to: number, axes: { readonly x: object; r
     mark: { type: 'line', color: COLOURS.quiet, strokeDash: [3, 3], strokeWidth: 1 },
     encoding: { x: { ...axes.x, field: 'diagonalX' }, y: { ...axes.y, field: 'diagonalY' } },
   };
+}
+
+/**
+ * Axis of names. vega guesses the width of a text half again too large, so the room is set here.
+ * @param labels what stands beside it
+ */
+export function nameAxis(labels: readonly string[]) {
+  const extent = Math.ceil(Math.max(...labels.map((label) => label.length)) * 6 + 8);
+  return { labelLimit: 400, labelOverlap: false, grid: false, minExtent: extent, maxExtent: extent };
 }
 
 /** At most so many of a list, evenly, with its first and last. */

@@ -1,7 +1,16 @@
 // Does a confidence come true: per class as small multiples, per slice in one picture; always with the counts.
 import { DataError } from '#core';
 import { chartLabels } from './labels.ts';
-import { countAxisY, diagonal, renderPanel, seriesEncoding, shareAxis, shareAxisY } from './panel-spec.ts';
+import { legendStrip, seriesEntries } from './legend.ts';
+import {
+  countAxisY,
+  diagonal,
+  PANEL_WIDTH,
+  renderPanel,
+  seriesEncoding,
+  shareAxis,
+  shareAxisY,
+} from './panel-spec.ts';
 import { type Chart, singleChart } from './render-chart.ts';
 import { sheetOf, stacked } from './sheet.ts';
 import { COLOURS } from './style.ts';
@@ -35,7 +44,7 @@ export interface ReliabilityOptions {
   readonly most?: number;
 }
 
-const HEIGHT = { diagram: 250, counts: 86 };
+const HEIGHT = { diagram: 220, counts: 90 };
 
 /**
  * One diagram per class. The most frequent ones only, and the note says so.
@@ -79,10 +88,10 @@ export async function reliabilityOverlay(
   const curves = await renderPanel({
     title,
     subtitle: filled.flatMap(({ note }, place) => (note === undefined ? [] : [`${labels[place]}: ${note}`])),
-    height: HEIGHT.diagram + 40 + 14 * filled.length,
+    height: HEIGHT.diagram + 30,
     layer: [
       diagonal(0, 1, { x, y }),
-      ...intervals(rows, { x, y }, encoding),
+      ...intervals(rows, { x, y }, { color: encoding.color }),
       { data: { values: rows }, mark: { type: 'line', strokeWidth: 2, aria: false }, encoding },
       {
         data: { values: rows },
@@ -95,7 +104,6 @@ export async function reliabilityOverlay(
   const steps = filled.flatMap(({ bins }, place) =>
     bins.flatMap(({ from, to, count }) => [from, to].map((at) => ({ at, count, series: labels[place] }))),
   );
-  const quiet = seriesEncoding(labels);
   const counts = await renderPanel({
     title: '',
     height: HEIGHT.counts,
@@ -107,14 +115,13 @@ export async function reliabilityOverlay(
           x: shareAxis('at', 'confidence'),
           y: countAxisY('count', 'detections', greatest),
           order: { value: null },
-          color: { ...quiet.color, legend: null },
-          strokeDash: { ...quiet.strokeDash, legend: null },
+          ...seriesEncoding(labels),
         },
       },
     ],
   });
   return singleChart(
-    stacked([curves, counts]),
+    stacked([curves, legendStrip(seriesEntries(labels), PANEL_WIDTH), counts]),
     `${title}: ${target} against confidence for ${filled.map(({ name, note }) => (note ? `${name} (${note})` : name)).join(', ')}.`,
   );
 }
@@ -149,7 +156,7 @@ async function diagram({ name, bins, note }: ReliabilitySeries, target: string):
         encoding: { ...edges, y, y2: { field: 'zero' } },
       },
       diagonal(0, 1, { x, y }),
-      ...intervals(values, { x, y }, { x, y, color: { value: COLOURS.dark } }),
+      ...intervals(values, { x, y }, { color: { value: COLOURS.dark } }),
       {
         data: { values },
         mark: { type: 'point', filled: true, color: COLOURS.dark, size: 36, opacity: 1, aria: false },
@@ -189,7 +196,7 @@ function intervals(
   return [
     {
       data: { values },
-      mark: { type: 'rule', strokeWidth: 1.3, aria: false },
+      mark: { type: 'rule', strokeWidth: 1.3, opacity: 0.6, aria: false },
       encoding: { ...encoding, x, y: { ...y, field: 'low' }, y2: { field: 'high' } },
     },
   ];

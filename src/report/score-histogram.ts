@@ -1,9 +1,10 @@
 // Which scores hits have and which false alarms have: where a threshold can part them.
 import { DataError } from '#core';
 import { shortened } from './labels.ts';
-import { countAxisY, renderPanel, shareAxis } from './panel-spec.ts';
+import { legendStrip } from './legend.ts';
+import { countAxisY, PANEL_WIDTH, renderPanel, shareAxis } from './panel-spec.ts';
 import type { Chart } from './render-chart.ts';
-import { sheetOf } from './sheet.ts';
+import { sheetOf, stacked } from './sheet.ts';
 import { COLOURS } from './style.ts';
 
 /** Scores of one class or slice, each in [0, 1]. */
@@ -56,12 +57,12 @@ async function panel({ name, hits, falseAlarms }: ScoreGroup, bins: number): Pro
   const x = shareAxis('from', 'score');
   const y = countAxisY('count', 'detections', greatest);
   const colours = { domain: NAMES, range: [COLOURS.main, COLOURS.against] };
-  const legend = { orient: 'bottom', title: null, symbolType: 'square' };
+  const color = { field: 'kind', type: 'nominal', scale: colours, legend: null };
   const steps = values.flatMap((row) => [row.from, row.to].map((at) => ({ ...row, at })));
-  return renderPanel({
+  const plot = await renderPanel({
     title: shortened(name, 32),
     subtitle: `${hits.length} hits, ${falseAlarms.length} false alarms`,
-    height: 250,
+    height: 210,
     layer: [
       {
         data: { values },
@@ -71,7 +72,7 @@ async function panel({ name, hits, falseAlarms }: ScoreGroup, bins: number): Pro
           x2: { field: 'to' },
           y,
           y2: { field: 'zero' },
-          color: { field: 'kind', type: 'nominal', scale: colours, legend },
+          color,
         },
       },
       {
@@ -81,11 +82,13 @@ async function panel({ name, hits, falseAlarms }: ScoreGroup, bins: number): Pro
           x: { ...x, field: 'at' },
           y,
           order: { value: null },
-          color: { field: 'kind', type: 'nominal', scale: colours, legend },
+          color,
         },
       },
     ],
   });
+  const entries = NAMES.map((label, place) => ({ label, colour: colours.range[place] ?? '', opacity: 0.5 }));
+  return stacked([plot, legendStrip(entries, PANEL_WIDTH)]);
 }
 
 function countScores(scores: ArrayLike<number>, bins: number): Float64Array {

@@ -14,36 +14,46 @@ export interface SheetOptions {
 
 const MARGIN = 14;
 const LINE = 15;
+/** Px left of a text. */
+const INDENT = 8;
 
 /** @param panels SVGs, each with its width and height in px */
 export async function sheetOf(panels: readonly string[], options: SheetOptions): Promise<Chart> {
   const { title, note = [], columns = 3, description } = options;
   const lines = typeof note === 'string' ? [note] : note;
-  const top = MARGIN + FONT_SIZE.heading + lines.length * LINE + 10;
   const { content, width, height } = grid(panels, Math.max(1, Math.min(columns, panels.length)));
-  const said = lines.flatMap((line) => wrapped(line, width));
-  const extra = (said.length - lines.length) * LINE;
-  const header = [
-    svgText(title, { x: MARGIN, y: MARGIN + FONT_SIZE.heading - 2, size: FONT_SIZE.heading, weight: 'bold' }),
-    ...said.map((line, place) =>
-      svgText(line, {
-        x: MARGIN,
-        y: MARGIN + FONT_SIZE.heading + (place + 1) * LINE,
-        size: FONT_SIZE.label,
-        colour: COLOURS.quiet,
-      }),
-    ),
-  ];
-  const size = { width: width + 2 * MARGIN, height: top + extra + height + MARGIN };
+  const header = titleStrip(title, lines, width);
+  const top = MARGIN + sizeOf(header).height;
+  const size = { width: width + 2 * MARGIN, height: top + height + MARGIN };
   const svg = [
     `${opening(size)}<rect width="${size.width}" height="${size.height}" fill="${COLOURS.surface}"/>`,
-    ...header,
-    `<g transform="translate(${MARGIN},${top + extra})">`,
+    header.replace('<svg', `<svg x="${MARGIN}" y="${MARGIN / 2}"`),
+    `<g transform="translate(${MARGIN},${top})">`,
     ...content,
     '</g>',
     '</svg>',
   ].join('\n');
   return { svg, png: await renderPng(svg), panels, heading: [title, ...lines], description };
+}
+
+/** A title and the lines below it, broken where they are longer than the width. */
+export function titleStrip(title: string, lines: readonly string[], width: number): string {
+  const said = lines.flatMap((line) => wrapped(line, width - 2 * INDENT));
+  const height = FONT_SIZE.heading + 8 + said.length * LINE + 4;
+  const texts = said.map((line, place) =>
+    svgText(line, {
+      x: INDENT,
+      y: FONT_SIZE.heading + 5 + (place + 1) * LINE,
+      size: FONT_SIZE.label,
+      colour: COLOURS.quiet,
+    }),
+  );
+  return [
+    `${opening({ width, height })}<rect width="${width}" height="${height}" fill="${COLOURS.surface}"/>`,
+    svgText(title, { x: INDENT, y: FONT_SIZE.heading + 4, size: FONT_SIZE.heading, weight: 'bold' }),
+    ...texts,
+    '</svg>',
+  ].join('\n');
 }
 
 /** Panels under each other as one panel, as wide as the widest. */
@@ -53,7 +63,7 @@ export function stacked(panels: readonly string[]): string {
   return [opening({ width, height }) + ground, ...content, '</svg>'].join('\n');
 }
 
-function opening({ width, height }: { readonly width: number; readonly height: number }): string {
+export function opening({ width, height }: { readonly width: number; readonly height: number }): string {
   return `<svg xmlns="http://www.w3.org/2000/svg" xmlns:xlink="http://www.w3.org/1999/xlink" width="${width}" height="${height}" viewBox="0 0 ${width} ${height}" font-family="${FONT}">`;
 }
 

@@ -56,7 +56,7 @@ async function spreadPanel({ name, unit, groups }: SpreadPanel): Promise<string>
   const log = positive.length === all.length && greatest / least > 30;
   const [from, to] = log ? [least / 1.4, greatest * 1.4] : [0, greatest * 1.08];
   const scale = { domain: [from, to], nice: false, ...(log ? { type: 'log' } : {}) };
-  const axis = { format: log ? '.1~e' : '~g', tickCount: 4, labelOverlap: true };
+  const axis = log ? { values: logTicks(from, to), format: '~g' } : { format: '~g', tickCount: 4 };
   const x = { field: 'predicted', type: 'quantitative', title: `predicted ${unit}`, scale, axis };
   const y = {
     field: 'measured',
@@ -76,7 +76,7 @@ async function spreadPanel({ name, unit, groups }: SpreadPanel): Promise<string>
   return renderPanel({
     title: shortened(name, 32),
     subtitle: `${count} detections in ${groups.length} groups${log ? ', logarithmic axes' : ''}`,
-    height: 320,
+    height: 290,
     layer: [
       diagonal(from, to, { x, y }),
       {
@@ -97,6 +97,15 @@ async function spreadPanel({ name, unit, groups }: SpreadPanel): Promise<string>
       },
     ],
   });
+}
+
+/** Powers of ten; with 2 and 5 between where there are few. */
+function logTicks(from: number, to: number): readonly number[] {
+  const powers = Array.from({ length: 25 }, (_, place) => place - 12);
+  const within = (steps: readonly number[]) =>
+    powers.flatMap((power) => steps.map((step) => step * 10 ** power)).filter((at) => at >= from && at <= to);
+  const tens = within([1]);
+  return tens.length >= 3 ? tens : within([1, 2, 5]);
 }
 
 /** Where the truth fell in the predicted law: 0 below all of it, 1 above. */
@@ -154,7 +163,7 @@ async function pitPanel({ name, counts }: PitPanel): Promise<string> {
   return renderPanel({
     title: shortened(name, 32),
     subtitle: `${total} detections`,
-    height: 240,
+    height: 210,
     layer: [
       {
         data: { values },

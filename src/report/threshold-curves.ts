@@ -1,9 +1,18 @@
 // What each threshold would cost: precision, recall and F1 over it, with the operating points that were chosen.
 import { DataError } from '#core';
 import { shortened } from './labels.ts';
-import { decimals, renderPanel, seriesEncoding, shareAxis, shareAxisY, thinned } from './panel-spec.ts';
+import { legendStrip, seriesEntries } from './legend.ts';
+import {
+  decimals,
+  PANEL_WIDTH,
+  renderPanel,
+  seriesEncoding,
+  shareAxis,
+  shareAxisY,
+  thinned,
+} from './panel-spec.ts';
 import type { Chart } from './render-chart.ts';
-import { sheetOf } from './sheet.ts';
+import { sheetOf, stacked } from './sheet.ts';
 import { COLOURS } from './style.ts';
 
 export interface ChosenPoint {
@@ -66,10 +75,10 @@ async function thresholdPanel(panel: ThresholdPanel): Promise<string> {
   const x = shareAxis('at', 'threshold');
   const y = shareAxisY('value', 'share');
   const marks = markedPoints(points);
-  return renderPanel({
+  const plot = await renderPanel({
     title: shortened(name, 32),
     subtitle: points.map((point, place) => `${LETTERS[place] ?? '+'} ${shortened(said(point), 44)}`),
-    height: 270 + 14 * points.length,
+    height: 240,
     layer: [
       {
         data: { values: marks },
@@ -88,6 +97,7 @@ async function thresholdPanel(panel: ThresholdPanel): Promise<string> {
       },
     ],
   });
+  return stacked([plot, legendStrip(seriesEntries(SERIES), PANEL_WIDTH)]);
 }
 
 /** Letters at their thresholds; neighbours stand at other heights, or they would cover each other. */
