@@ -17,6 +17,7 @@ import { createGroupMatcher } from './matching.ts';
 import {
   bestF1,
   cocoPrecisionInto,
+  meanOfKnown,
   type OperatingPoint,
   OUTCOME,
   type OutcomesByScore,
@@ -110,7 +111,7 @@ export function evaluateDetections(
     measureClass(collectClass(matcher, grouping.groups(classId), detections), classId, maxDets),
   );
   const averaged = measured.filter(({ classId }) => meanOver === undefined || meanOver.includes(classId));
-  const mean = (read: (one: ClassMeasures) => number | null) => meanOf(averaged.map(read));
+  const mean = (read: (one: ClassMeasures) => number | null) => meanOfKnown(averaged.map(read));
   const curves = meanCurves(averaged);
   return {
     ap: mean(({ ap }) => ap[ALL]!),
@@ -176,22 +177,22 @@ function measureClass(collected: ClassOutcomes, classId: number, maxDets: number
       classId,
       objects: positives[ALL]!,
       detections: count,
-      ap: meanOf(perIou),
+      ap: meanOfKnown(perIou),
       ap50: perIou[0] ?? null,
       ap75: perIou[IOU_75] ?? null,
       recall50: known ? recall(byScore, ranks, maxDets) : null,
       bestF1: (known && bestF1(byScore, scores)) || null,
-      trapezoidAp: meanOf(trapezoids),
+      trapezoidAp: meanOfKnown(trapezoids),
       trapezoidAp50: trapezoids[0] ?? null,
     },
     ap: [
-      meanOf(perIou),
+      meanOfKnown(perIou),
       ...[SMALL, MEDIUM, LARGE].map((area) =>
-        meanOf(everyIou(area, (one) => cocoPrecisionInto(new Float64Array(RECALLS), one))),
+        meanOfKnown(everyIou(area, (one) => cocoPrecisionInto(new Float64Array(RECALLS), one))),
       ),
     ],
-    ar: AREAS.map((_, area) => meanOf(everyIou(area, recallOf(maxDets)))),
-    recallOfFirst: [1, 10].map((limit) => meanOf(everyIou(ALL, recallOf(limit)))),
+    ar: AREAS.map((_, area) => meanOfKnown(everyIou(area, recallOf(maxDets)))),
+    recallOfFirst: [1, 10].map((limit) => meanOfKnown(everyIou(ALL, recallOf(limit)))),
     ties: countTies(order, scores),
     ...(known ? { at50: { byScore, scores, precision } } : {}),
   };
@@ -240,9 +241,4 @@ function countTies(order: Int32Array, scores: Float64Array): number {
     if (before || (rank + 1 < order.length && scores[order[rank + 1]!] === score)) ties++;
   }
   return ties;
-}
-
-function meanOf(values: readonly (number | null)[]): number | null {
-  const known = values.filter((value) => value !== null);
-  return known.length === 0 ? null : known.reduce((sum, value) => sum + value, 0) / known.length;
 }

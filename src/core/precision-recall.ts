@@ -53,8 +53,10 @@ export function cocoPrecisionInto(
 }
 
 /**
- * AP as YOLOv5 to YOLO11 print it: the trapezoid over a *linearly* interpolated envelope that falls to precision 0 at
- * recall 1. It is higher than COCO's on the same detections; a perfect detector gets .995.
+ * AP as YOLOv5 to YOLO11 print it (Ultralytics' `ap_per_class`): 101 points of a *linearly* interpolated envelope that
+ * falls to precision 0 at recall 1, trapezoid between them. It is higher than COCO's on the same detections; a perfect
+ * detector gets .995. Only the average is theirs: hits are those of COCO's matching, where Ultralytics pairs boxes by
+ * falling IoU.
  */
 export function trapezoidAp({ outcomes, order, positives }: OutcomesByScore): number {
   const recall = new Float64Array(order.length + 2);
@@ -147,4 +149,10 @@ export function thresholdCurves(
     f1[index] = (2 * hits) / (counted + positives);
   }
   return { precision, recall, f1 };
+}
+
+/** Mean of the values that there are; null without any (COCO prints -1). */
+export function meanOfKnown(values: readonly (number | null)[]): number | null {
+  const known = values.filter((value) => value !== null);
+  return known.length === 0 ? null : known.reduce((sum, value) => sum + value, 0) / known.length;
 }
