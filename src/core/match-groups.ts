@@ -125,7 +125,8 @@ function rowsByClass(classIds: Int32Array, classCount: number): { rows: Int32Arr
   return { rows, starts };
 }
 
-function checkTables(truth: TruthTable, detections: DetectionTable, classCount: number): void {
+/** @throws DataError where the tables do not belong together, a score is not finite or a class is out of range */
+export function checkTables(truth: TruthTable, detections: DetectionTable, classCount: number): void {
   if (truth.starts.length !== detections.starts.length) {
     throw new DataError(
       `ground truth of ${truth.starts.length - 1} pictures and detections of ${detections.starts.length - 1} pictures`,

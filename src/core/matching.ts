@@ -18,13 +18,31 @@ export interface GroupMatcher {
    * @returns Int32, per detection of the group: place in `group.objects`, -1 for none; memory of the matcher
    */
   match(iou: number): Int32Array;
+  /**
+   * Greedy by falling score, by the rule of Pascal VOC (Everingham et al., 2010, §4.2): each detection stands for the
+   * object that it overlaps most, the earlier one where equal, with IoU >= `iou`; a counted object goes to the first, and
+   * whoever comes after finds nothing, however well it fits another object.
+   * @returns as `match`
+   */
+  matchBest(iou: number): Int32Array;
   /** Whether the object at this place of the group is ignored. */
   isIgnored(place: number): boolean;
   /** IoU of a detection and an object of the group; over the detection's area where that is a crowd. */
   overlap(detection: number, place: number): number;
 }
 
-export function createGroupMatcher(truth: TruthTable, detections: DetectionTable): GroupMatcher {
+/**
+ * How far a box reaches. `edges`: x2 − x1 wide. `inclusive`: x2 is the last pixel inside, x2 − x1 + 1 wide, as in the
+ * development kit of Pascal VOC.
+ */
+export type BoxExtent = 'edges' | 'inclusive';
+
+export function createGroupMatcher(
+  truth: TruthTable,
+  detections: DetectionTable,
+  extent: BoxExtent = 'edges',
+): GroupMatcher {
+  const margin = extent === 'inclusive' ? 1 : 0;
   let group: MatchGroup = { picture: 0, objects: new Int32Array(), detections: new Int32Array() };
   let overlaps = new Float64Array(1024);
   let peaks = new Float64Array(512);
@@ -48,7 +66,7 @@ export function createGroupMatcher(truth: TruthTable, detections: DetectionTable
       if (overlaps.length < objectCount * detectionCount) {
         overlaps = new Float64Array(2 * objectCount * detectionCount);
       }
-      overlapsInto(overlaps, peaks, { group, truth, detections });
+      overlapsInto(overlaps, peaks, { group, truth, detections, margin });
     },
     limitArea(low, high) {
       const { objects } = group;
@@ -65,6 +83,10 @@ export function createGroupMatcher(truth: TruthTable, detections: DetectionTable
     },
     match(iou) {
       matchInto(matched, used, { group, truth, overlaps, peaks, ignored, order, iou });
+      return matched;
+    },
+    matchBest(iou) {
+      matchBestInto(matched, used, { group, overlaps, peaks, ignored, iou });
       return matched;
     },
     isIgnored: (place) => ignored[place] === 1,
@@ -108,6 +130,25 @@ function matchInto(matched: Int32Array, used: Uint8Array, loaded: Loaded): void 
   }
 }
 
+function matchBestInto(
+  matched: Int32Array,
+  used: Uint8Array,
+  { group, overlaps, peaks, ignored, iou }: Pick<Loaded, 'group' | 'overlaps' | 'peaks' | 'ignored' | 'iou'>,
+): void {
+  const objectCount = group.objects.length;
+  used.fill(0, 0, objectCount);
+  for (let detection = 0; detection < group.detections.length; detection++) {
+    matched[detection] = -1;
+    const peak = peaks[detection]!;
+    if (objectCount === 0 || peak < iou || peak === 0) continue;
+    const first = detection * objectCount;
+    const found = overlaps.indexOf(peak, first) - first;
+    if (used[found] === 1 && ignored[found] === 0) continue;
+    matched[detection] = found;
+    used[found] = 1;
+  }
+}
+
 function overlapsInto(
   target: Float64Array,
   peaks: Float64Array,
@@ -115,22 +156,30 @@ function overlapsInto(
     group: { objects, detections: rows },
     truth,
     detections,
-  }: { readonly group: MatchGroup; readonly truth: TruthTable; readonly detections: DetectionTable },
+    margin,
+  }: {
+    readonly group: MatchGroup;
+    readonly truth: TruthTable;
+    readonly detections: DetectionTable;
+    /** Added to every width and height. */
+    readonly margin: number;
+  },
 ): void {
   const [a, b] = [detections.boxes, truth.boxes];
   for (let place = 0; place < rows.length; place++) {
     const i = 4 * rows[place]!;
-    const area = (a[i + 2]! - a[i]!) * (a[i + 3]! - a[i + 1]!);
+    const area = (a[i + 2]! - a[i]! + margin) * (a[i + 3]! - a[i + 1]! + margin);
     let peak = 0;
     for (let object = 0; object < objects.length; object++) {
       const j = 4 * objects[object]!;
-      const width = Math.min(a[i + 2]!, b[j + 2]!) - Math.max(a[i]!, b[j]!);
-      const height = Math.min(a[i + 3]!, b[j + 3]!) - Math.max(a[i + 1]!, b[j + 1]!);
+      const width = Math.min(a[i + 2]!, b[j + 2]!) - Math.max(a[i]!, b[j]!) + margin;
+      const height = Math.min(a[i + 3]!, b[j + 3]!) - Math.max(a[i + 1]!, b[j + 1]!) + margin;
       let overlap = 0;
       if (width > 0 && height > 0) {
         const shared = width * height;
         const crowd = truth.kinds[objects[object]!] === TRUTH_KIND.crowd;
-        overlap = shared / (crowd ? area : area + (b[j + 2]! - b[j]!) * (b[j + 3]! - b[j + 1]!) - shared);
+        const own = (b[j + 2]! - b[j]! + margin) * (b[j + 3]! - b[j + 1]! + margin);
+        overlap = shared / (crowd ? area : area + own - shared);
       }
       target[place * objects.length + object] = overlap;
       if (overlap > peak) peak = overlap;
