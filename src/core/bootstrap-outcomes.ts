@@ -161,7 +161,8 @@ export function drawnAtPrecision(
     const outcome = outcomes.outcomes[row];
     if (outcome !== OUTCOME.ignored) kept += copies;
     if (outcome === OUTCOME.hit) hits += copies;
-    if (copies === 0 || scores[row + 1] === scores[row]) continue;
+    // A threshold cannot part equal scores, drawn or not.
+    if (scores[row + 1] === scores[row]) continue;
     if (hits > (best?.hits ?? 0) && hits / kept >= precision) best = { threshold: scores[row]!, hits, kept };
   }
   if (best === undefined) return undefined;

@@ -46,7 +46,8 @@ export function noVerdict(reason: string): NoVerdict {
 /** The same estimate of the negated figure; also of a difference seen from the other side. */
 export function negated(figure: Figure): Figure {
   if (figure.kind === 'none') return figure;
-  return { ...figure, value: -figure.value, low: -figure.high, high: -figure.low };
+  // Not `-x`: a figure of 0 would become -0, which JSON does not know.
+  return { ...figure, value: 0 - figure.value, low: 0 - figure.high, high: 0 - figure.low };
 }
 
 /** -1 or 1 where the whole interval lies on that side of 0, else 0. */

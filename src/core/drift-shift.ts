@@ -5,6 +5,7 @@ import {
   type Figure,
   LEAST_GROUPS,
   type NoVerdict,
+  negated,
   noVerdict,
   type Resampling,
 } from './bootstrap.ts';
@@ -82,20 +83,20 @@ export function distributionShift(
   const nulls = exchanged({ pool, strata, side, weights }, resamples, createRandom(deriveSeed(seed, 1)));
   const drawn = resampled({ pool, strata, side, weights }, resamples, createRandom(deriveSeed(seed, 2)));
   const figure = (name: 'psi' | 'ks' | 'w1') => distanceFigure(measured[name], nulls[name], drawn[name]);
-  const sign = turned ? -1 : 1;
   const [low, high] = endsOf(drawn.meanChange);
+  const meanChange: Figure = {
+    kind: 'estimate',
+    value: measured.meanChange,
+    low,
+    high,
+    groups: all.length,
+  };
   const ordered = <T>(pair: readonly [T, T]): [T, T] => (turned ? [pair[1], pair[0]] : [pair[0], pair[1]]);
   return {
     kind: 'shift',
     values: ordered([n, m]),
     groups: ordered([a, b]),
-    meanChange: {
-      kind: 'estimate',
-      value: sign * measured.meanChange,
-      low: turned ? -high : low,
-      high: turned ? -low : high,
-      groups: all.length,
-    },
+    meanChange: turned ? negated(meanChange) : meanChange,
     psi: figure('psi'),
     ks: figure('ks'),
     w1: figure('w1'),

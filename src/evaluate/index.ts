@@ -1,6 +1,36 @@
 // A model over a data set, judged by core's kernels.
 export type { ClassMatching, ClassMatchingOptions } from './class-matching.ts';
 export { matchClasses } from './class-matching.ts';
+export type { CompareOptions, CompareReport, SliceComparison, SliceReport } from './compare/compare.ts';
+export { compareSlices } from './compare/compare.ts';
+export type {
+  ChosenThreshold,
+  ClassThresholds,
+  ConditionThreshold,
+  ThresholdCriterion,
+  ThresholdTables,
+} from './compare/condition-thresholds.ts';
+export { thresholdTables } from './compare/condition-thresholds.ts';
+export type { SliceEffects } from './compare/effects.ts';
+export type { PairedBy, PairingReport } from './compare/pairs.ts';
+export type { ThresholdProtocol, ThresholdTrial, TrialFigures } from './compare/protocols.ts';
+export type { ScoreShifts } from './compare/score-shifts.ts';
+export type { SliceFigures } from './compare/slice-figures.ts';
+export type {
+  ComparedPicture,
+  FrameTable,
+  PictureFacts,
+  PictureSlice,
+  PredictedSlice,
+} from './compare/slices.ts';
+export {
+  comparedPictures,
+  namePattern,
+  parseFrameTable,
+  sliceBy,
+  timeOfName,
+  withPredictions,
+} from './compare/slices.ts';
 export type { PredictOptions } from './predict.ts';
 export { PREDICT_DEFAULTS, predictDataset, predictPictures } from './predict.ts';
 export type {
