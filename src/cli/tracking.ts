@@ -1,7 +1,6 @@
 // Tracking as a command line asks for it: what the tracker gets to see, and which of its boxes are given.
 import { ConfigError } from '#core';
 import {
-  type DetectionsOptions,
   type FrameSource,
   type OpenDetector,
   TRACKER_DEFAULTS,
@@ -76,15 +75,4 @@ export function startTracking(
     `tracking: boxes above ${low} hold tracks together; given are ${chosen ? 'boxes of tracks that the threshold accepts' : 'all boxes of tracks'}`,
   );
   return chosen ? { ...options, shown: detector.threshold } : options;
-}
-
-/** With tracks, the thresholds of the light choose among their boxes; where they follow no file, all that is asked for. */
-export function lightOfTracks(
-  light: DetectionsOptions['light'],
-  track: TrackResultsOptions | undefined,
-  config: Config,
-): DetectionsOptions['light'] {
-  if (light === undefined || track === undefined || config.text('thresholds') !== undefined) return light;
-  const otherwise = track.shown ?? { kind: 'fixed', base: 0 };
-  return { ...light, policy: { ...light.policy, otherwise } };
 }
