@@ -109,11 +109,11 @@ interface Parts {
 }
 
 function layersOf({ samples, runs, states, boundaries, axis, unit }: Parts): readonly object[] {
-  const labels = chartLabels(states);
+  const shades = shadesOf(states.length);
   const bands = runs.map(({ from, to, state }) => ({
     from: from / unit.seconds,
     to: to / unit.seconds,
-    state: labels[states.indexOf(state)],
+    shade: shades[states.indexOf(state)],
   }));
   const line = thinned(samples, POINTS).map(({ seconds, value }) => ({
     from: seconds / unit.seconds,
@@ -129,18 +129,15 @@ function layersOf({ samples, runs, states, boundaries, axis, unit }: Parts): rea
     scale: { zero: false },
     axis: { minExtent: Y_EXTENT },
   };
-  const shade = {
-    field: 'state',
-    type: 'ordinal',
-    sort: labels,
-    scale: { domain: labels, range: shadesOf(states.length) },
-    legend: null,
-  };
   return [
     {
       data: { values: bands },
       mark: { type: 'rect', color: COLOURS.main, aria: false },
-      encoding: { x, x2: { field: 'to' }, fillOpacity: shade },
+      encoding: {
+        x,
+        x2: { field: 'to' },
+        fillOpacity: { field: 'shade', type: 'quantitative', scale: null },
+      },
     },
     {
       data: { values: boundaries.map((value) => ({ value })) },
