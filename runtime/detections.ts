@@ -42,7 +42,7 @@ interface Batch {
   readonly frames: readonly Frame[];
   readonly detected: Promise<readonly (Detected & Pick<FrameResult, 'light'>)[]>;
   /** What the light makes of each frame, where that chooses among boxes of tracks instead of before. */
-  readonly shown?: readonly ThresholdPolicy[];
+  readonly shown?: readonly (ThresholdPolicy | undefined)[];
 }
 
 /**

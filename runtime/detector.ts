@@ -59,7 +59,10 @@ export interface Detector {
    * @returns one answer per frame, in order
    * @throws ModelError when the graph fails or its outputs are not what the head promises
    */
-  detect(frames: readonly Frame[], thresholds?: readonly ThresholdPolicy[]): Promise<readonly Detected[]>;
+  detect(
+    frames: readonly Frame[],
+    thresholds?: readonly (ThresholdPolicy | undefined)[],
+  ): Promise<readonly Detected[]>;
   /** Changes the threshold rule from the next answer on. */
   useThreshold(threshold: ThresholdPolicy): void;
   /** Waits for what is under way, then frees the model. Safe to call twice. */
@@ -113,7 +116,7 @@ async function detectBatch(
   parts: DetectorParts,
   { pool, load, returnMemory }: Resources,
   frames: readonly Frame[],
-  thresholds: readonly ThresholdPolicy[],
+  thresholds: readonly (ThresholdPolicy | undefined)[],
 ): Promise<readonly Detected[]> {
   const started = performance.now();
   const pooled = pool.fill(frames);

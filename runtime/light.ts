@@ -15,7 +15,8 @@ import type { SourceEvent } from './sources/source.ts';
 /** How the light is measured, told apart into states, and answered with thresholds. */
 export interface LightOptions {
   readonly ladder: LightLadder;
-  readonly policy: LightPolicy;
+  /** Thresholds per state. Absent: the state is only said. */
+  readonly policy?: LightPolicy;
   /** A number that rises with the light, in the unit of the ladder. Default: the picture's own cues (`measureLight`). */
   readonly measure?: (frame: Frame) => number;
   /** Seconds of the stream between two measurements. Default 2. */
@@ -24,7 +25,7 @@ export interface LightOptions {
 
 export interface ObservedLight {
   readonly state: string;
-  readonly threshold: ThresholdPolicy;
+  readonly threshold?: ThresholdPolicy;
 }
 
 /** Keeps the state of one stream; frames come in order. */
@@ -57,7 +58,10 @@ class Follower implements LightFollower {
 
   observe(frame: Frame): ObservedLight {
     const state = frame.ptsSeconds === undefined ? this.#still(frame) : this.#next(frame, frame.ptsSeconds);
-    return { state: state.name, threshold: thresholdInLight(this.#options.policy, state) };
+    const { policy } = this.#options;
+    return policy === undefined
+      ? { state: state.name }
+      : { state: state.name, threshold: thresholdInLight(policy, state) };
   }
 
   /** A still picture stands alone: no time, hence no hysteresis. */

@@ -1,6 +1,7 @@
 // Every option of the command line in one table: names and defaults as users of the Python tools know them.
 import { HEAD_KINDS } from '#core/basics';
 import { TRACK_OPTIONS } from './track-options.ts';
+import { LIGHT_OPTIONS } from './light-options.ts';
 import { TRAIN_OPTIONS } from './train-options.ts';
 import type { Bounds, OptionType } from './values.ts';
 
@@ -399,6 +400,7 @@ export const OPTIONS: readonly OptionSpec[] = [
     commands: ['predict', 'stream', 'train', 'inspect', 'devices', 'demo'],
   },
   ...TRACK_OPTIONS,
+  ...LIGHT_OPTIONS,
   ...TRAIN_OPTIONS,
 ];
 

@@ -140,8 +140,8 @@ function policiesOfFile(
     });
   }
   const [condition, camera] = [config.text('condition'), config.text('camera')];
-  if (file.hysteresis !== undefined && condition === undefined) {
-    say(`${path}: the light is not measured in this version, so its general thresholds hold; see condition=`);
+  if (file.hysteresis !== undefined && condition === undefined && config.text('light') === undefined) {
+    say(`${path}: the light is not followed, so its general thresholds hold; see light= and condition=`);
   }
   const choice = {
     classNames,

@@ -156,12 +156,11 @@ describe.skipIf(!ffmpegAvailable)(`the sample street by day, then by night${ffmp
     ['night', 'night'],
   ])('calls %s.mp4 %s', async (name, state) => {
     const detector = await openDetector(file('samples/model/edge-n-street.onnx'));
-    const policy = { ...POLICY, states: new Map() };
     try {
       for await (const { light } of detections({
         source: await openSource(file(`samples/clips/${name}.mp4`)),
         detector,
-        light: { ladder: LIGHT_LADDER, policy },
+        light: { ladder: LIGHT_LADDER },
       })) {
         expect(light).toBe(state);
         break;

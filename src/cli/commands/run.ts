@@ -3,6 +3,7 @@ import { ConfigError } from '#core';
 import type { DetectionResult, FrameSource, OpenDetector, RunSummary } from '#runtime';
 import { locateFfmpeg, openSource, runDetections } from '#runtime';
 import type { Config } from '../config.ts';
+import { readLight } from '../light.ts';
 import { defined, openConfiguredDetector } from '../open.ts';
 import { say } from '../output.ts';
 import { sayEvent, startProgress, summaryLine } from '../report.ts';
@@ -49,6 +50,7 @@ async function runWith(
 ): Promise<void> {
   const tracking = readTracking(config);
   const track = tracking && startTracking(tracking, config, { source, detector });
+  const light = await readLight(config, source, detector);
   const { sinks, needsFull } = await openSinks(config, source, defaults);
   const progress = startProgress(config.number('max_frames') ?? source.frameCount);
   let frames = 0;
@@ -61,6 +63,7 @@ async function runWith(
       full: needsFull,
       onEvent: sayEvent,
       ...defined('track', track),
+      ...defined('light', light),
       ...defined('maxFrames', config.number('max_frames')),
       onResult(result) {
         progress.advance(++frames);
