@@ -213,7 +213,7 @@ export function drawnRates({ hits, kept, positives }: Tally, counts: Int32Array)
   };
 }
 
-export function weightedSum(values: ArrayLike<number>, counts: Int32Array): number {
+function weightedSum(values: ArrayLike<number>, counts: Int32Array): number {
   let sum = 0;
   for (let index = 0; index < counts.length; index++) sum += values[index]! * counts[index]!;
   return sum;

@@ -114,7 +114,7 @@ function percentileInterval(drawn: number[]): [low: number, high: number] {
 }
 
 /** FNV-1a over UTF-16 units, 32 bits. */
-export function hashText(text: string): number {
+function hashText(text: string): number {
   let hash = 0x811c_9dc5;
   for (let index = 0; index < text.length; index++) {
     hash = Math.imul(hash ^ text.charCodeAt(index), 0x0100_0193);

@@ -45,7 +45,7 @@ export interface Effect {
 }
 
 /** Fewest sums of denominators (objects, detections, pictures) a side. */
-export const LEAST_DENOMINATOR = 20;
+const LEAST_DENOMINATOR = 20;
 
 /** Exchanging the conditions turns signs and exchanges first and second; nothing else. */
 export function conditionEffect(

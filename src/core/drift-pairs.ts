@@ -68,8 +68,8 @@ export interface PairedDrift extends Readonly<Record<Measure, Figure>> {
 }
 
 /** Fewest pairs that are judged, and fewest that a share is taken of. */
-export const LEAST_PAIRS = 20;
-export const LEAST_SHARE = 10;
+const LEAST_PAIRS = 20;
+const LEAST_SHARE = 10;
 
 /**
  * Exchanging first and second turns the signs of mean and median drops and exchanges p10 with p90 (signs turned), lost

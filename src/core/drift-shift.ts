@@ -49,7 +49,7 @@ export interface DistributionShift {
 }
 
 /** Fewest values of a sample that are compared. */
-export const LEAST_VALUES = 20;
+const LEAST_VALUES = 20;
 
 /**
  * Exchanging the samples turns the sign of `meanChange` and the order of the pairs, nothing else.

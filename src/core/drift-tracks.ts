@@ -55,7 +55,7 @@ export interface Flicker {
 }
 
 /** Fewest tracks of two frames or more that are judged. */
-export const LEAST_TRACKS = 10;
+const LEAST_TRACKS = 10;
 
 /** Rates per pair of frames, with intervals over resampled tracks; no verdict below 10 tracks. */
 export function flicker(

@@ -43,7 +43,7 @@ export interface FiguresOfSlices {
 }
 
 /** Fewest objects of a slice that are judged. */
-export const LEAST_OBJECTS = 20;
+const LEAST_OBJECTS = 20;
 
 export function figuresOfSlices(
   joined: JoinedSlices,
