@@ -12,6 +12,7 @@ import {
   TRUTH_KIND,
   trapezoidAp,
 } from '#core';
+import { cocoSizedSet } from '../bench/coco-sized.ts';
 import { type CocoSet, cocoTables } from '../support/coco-tables.ts';
 import { golden, goldenCase, goldenRows } from '../support/golden.ts';
 import { testData } from '../support/test-data.ts';
@@ -146,6 +147,31 @@ const detection = (image_id: number, bbox: number[], score: number, category_id 
   category_id,
   bbox,
   score,
+});
+
+it('gives the twelve numbers of pycocotools where pictures are full, scores tie and crowds lie about', () => {
+  // Seed 7, scores of two decimals: 1,226 ties, 1,229 boxes beyond 100 a picture and class, 3 crowds.
+  const size = { pictures: 5, objects: 400, detections: 2500, classCount: 3 };
+  const { truth, detections, classCount } = cocoSizedSet(size, 7);
+  const scores = detections.scores.map((score) => Math.round(100 * score) / 100);
+  const result = evaluateDetections(truth, { ...detections, scores }, { classCount });
+  // Printed by pycocotools 2.0.11 for the same boxes, written as COCO JSON.
+  const expected = {
+    AP: 0.32234753066813987,
+    AP50: 0.7328865611269845,
+    AP75: 0.2273726676014263,
+    APs: 0.35138392913618943,
+    APm: 0.32622241645162636,
+    APl: 0.3455576209885028,
+    AR1: 0.022245184613146205,
+    AR10: 0.21128428969546384,
+    AR100: 0.5671102082843682,
+    ARs: 0.5364617940199335,
+    ARm: 0.5624200714768666,
+    ARl: 0.6001279650436954,
+  };
+  expectTwelve(result, expected, 12);
+  expect(result).toMatchObject({ ties: 1226, cut: 1229 });
 });
 
 describe('what beside the twelve numbers is told', () => {
