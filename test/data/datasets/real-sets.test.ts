@@ -143,11 +143,14 @@ describe.skipIf(coco === undefined)(`coco128_permissive33${skipNote(coco)}`, () 
 });
 
 describe.skipIf(padilla === undefined)(`padilla_voc100${skipNote(padilla)}`, () => {
-  it('gives the same boxes from VOC, both COCO forms and YOLO', async () => {
+  it('gives the same boxes from VOC, ImageNet, both COCO forms and YOLO', async () => {
     mkdirSync(folder.join('voc'));
     mkdirSync(folder.join('yolo'));
     symlinkSync(`${padilla}/images`, folder.join('voc/JPEGImages'));
     symlinkSync(`${padilla}/gts/pascalvoc_format`, folder.join('voc/Annotations'));
+    mkdirSync(folder.join('imagenet'));
+    symlinkSync(`${padilla}/images`, folder.join('imagenet/JPEGImages'));
+    symlinkSync(`${padilla}/gts/imagenet_format/Annotations`, folder.join('imagenet/Annotations'));
     symlinkSync(`${padilla}/images`, folder.join('yolo/images'));
     symlinkSync(`${padilla}/gts/yolo_format/obj_train_data`, folder.join('yolo/labels'));
     const yaml = `train: images\nnames: ${padilla}/gts/yolo_format/obj.names\n`;
@@ -157,12 +160,14 @@ describe.skipIf(padilla === undefined)(`padilla_voc100${skipNote(padilla)}`, () 
       await loadDataset(`${padilla}/gts/coco_format_v1/instances_default.json`, { picturesFolder }),
       await loadDataset(`${padilla}/gts/coco_format_v2/instances_v2.json`, { picturesFolder }),
       await loadDataset(await folder.write('yolo/data.yaml', yaml)),
+      await loadDataset(folder.join('imagenet')),
     ];
     const sizes = sizesOf(voc);
     const expected = boxesByPicture(voc, sizes);
     expect([...expected.values()].flat()).toHaveLength(273);
     for (const set of sets) expect(differences(boxesByPicture(set, sizes), expected)).toEqual([]);
-    expect(sets.map((set) => set.faults)).toEqual([[], [], []]);
+    // Without its lists, the ImageNet form is one split, and says so.
+    expect(sets.map((set) => set.faults.map(({ kind }) => kind))).toEqual([[], [], [], ['no-splits']]);
   });
 });
 
