@@ -58,7 +58,7 @@ const SPREAD_STEPS_PER_MEAN = 16;
 const GREY_TOLERANCE = 6;
 
 /**
- * Measures one picture; about 0.2 ms for 640 x 360.
+ * Measures one picture; about 0.6 ms for 640 x 360 on a server core.
  * @param rgb rgb24 [height, width, 3]
  * @throws RangeError where `rgb` is shorter than the picture
  */
