@@ -90,6 +90,8 @@ export type {
   ClassificationCalibrationOptions,
 } from './classification-calibration.ts';
 export { classificationCalibration, softmaxTemperature } from './classification-calibration.ts';
+export type { ConfidenceCurve, ConfidenceCurves, ConfidenceCurvesOptions } from './confidence-curves.ts';
+export { confidenceCurves } from './confidence-curves.ts';
 export type {
   MissRateThreshold,
   ObjectRecallThreshold,
@@ -100,6 +102,8 @@ export type {
 export { missRateThreshold, objectRecallThreshold, precisionThreshold } from './conformal.ts';
 export type { ConformalOptions, ConformalSlice, ConformalThresholds } from './conformal-slices.ts';
 export { conformalThresholds } from './conformal-slices.ts';
+export type { ConfusionMatrix, ConfusionOptions } from './confusion-matrix.ts';
+export { confusionMatrix } from './confusion-matrix.ts';
 export type { Decoder, DecoderOptions, ScoreFloor, ScoreLaw } from './decode/decoder.ts';
 export { createDecoder } from './decode/index.ts';
 export type { Capabilities, Detection, ScoreDistribution, ScoreMixture } from './detection.ts';
@@ -163,9 +167,11 @@ export type { LightLadder, LightMeasurement, LightPolicy, LightState } from './l
 export { firstLight, nextLight, thresholdInLight } from './light.ts';
 export type { LightCues, LightMeasure } from './light-cues.ts';
 export { INFRARED_VALUE, LIGHT_LADDER, measureLight } from './light-cues.ts';
+export type { ClassLrp, LrpError, LrpSummary } from './lrp.ts';
+export { lrpErrors } from './lrp.ts';
 export type { DetectionTable, TruthTable } from './match-groups.ts';
 export { TRUTH_KIND } from './match-groups.ts';
-export type { Matches } from './matching.ts';
+export type { BoxExtent, Matches } from './matching.ts';
 export { matchDetections } from './matching.ts';
 export type { EntropySplit, VarianceSplit } from './mc-dropout.ts';
 export { splitEntropy, splitVariance } from './mc-dropout.ts';
@@ -182,6 +188,15 @@ export {
 export { nearest } from './nearest.ts';
 export type { Kept, Suppressor, SuppressorOptions } from './nms.ts';
 export { boxUncertainty, createSuppressor } from './nms.ts';
+export type {
+  ChosenThreshold,
+  ClassOperatingPoint,
+  OperatingGoal,
+  OperatingPoints,
+  OperatingPointsOptions,
+  WhyNoThreshold,
+} from './operating-points.ts';
+export { operatingPoints } from './operating-points.ts';
 export type { Postprocessed, PostprocessOptions, Postprocessor } from './postprocess.ts';
 export { createPostprocessor, POSTPROCESS_DEFAULTS } from './postprocess.ts';
 export type { OperatingPoint, OutcomesByScore } from './precision-recall.ts';
@@ -245,6 +260,8 @@ export {
   toSuppression,
   toThresholdPolicy,
 } from './thresholds-file.ts';
+export type { ThresholdsFileParts } from './thresholds-file-format.ts';
+export { buildThresholdsFile, formatThresholdsFile } from './thresholds-file-format.ts';
 export type {
   CorrelationRows,
   PartialCorrelation,
@@ -253,3 +270,5 @@ export type {
   VarianceGroup,
 } from './variance-check.ts';
 export { checkVariance, partialCorrelation } from './variance-check.ts';
+export type { ClassVocPrecision, VocOptions, VocPrecision } from './voc-average-precision.ts';
+export { vocAveragePrecision } from './voc-average-precision.ts';
