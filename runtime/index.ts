@@ -53,6 +53,7 @@ export type { CornersForm, DetectionForm } from './sinks/result-form.ts';
 export type { RunFolderOptions } from './sinks/run-folder.ts';
 export { createRunFolder } from './sinks/run-folder.ts';
 export type { FrameResult, Sink } from './sinks/sink.ts';
+export { writeWholeFile } from './sinks/whole-file.ts';
 export type { YoloTxtOptions } from './sinks/yolo-txt.ts';
 export { createYoloTxt } from './sinks/yolo-txt.ts';
 export type { OpenSourceOptions } from './sources/open.ts';

@@ -41,6 +41,7 @@ const homes: Record<string, readonly string[]> = {
   commander: ['src/cli/'],
   'cli-progress': ['src/cli/'],
   '@bufbuild/protobuf': ['src/onnx/'],
+  'astronomy-engine': ['src/data/sun/'],
   vega: ['src/report/'],
   'vega-lite': ['src/report/'],
   '@tensorflow/tfjs': ['training/engines/tfjs/'],

@@ -131,7 +131,7 @@ async function readSun(config: Config, source: FrameSource): Promise<Sun> {
     });
   }) as [number, number];
   const startMs = readStart(config, source);
-  const { CIVIL_LIMITS, sunLight } = await (await import('#data/datasets')).loadSun();
+  const { CIVIL_LIMITS, sunLight } = await import('#data/sun');
   return {
     ladder: { ...SUN_LADDER, boundaries: [CIVIL_LIMITS.night, CIVIL_LIMITS.day] },
     measure({ ptsSeconds = 0, capturedAtMs }) {

@@ -1,11 +1,12 @@
 // Every option of the command line in one table: names and defaults as users of the Python tools know them.
 import { HEAD_KINDS } from '#core/basics';
-import { TRACK_OPTIONS } from './track-options.ts';
+import { EVALUATE_OPTIONS } from './evaluate-options.ts';
 import { LIGHT_OPTIONS } from './light-options.ts';
+import { TRACK_OPTIONS } from './track-options.ts';
 import { TRAIN_OPTIONS } from './train-options.ts';
 import type { Bounds, OptionType } from './values.ts';
 
-export type CommandName = 'predict' | 'stream' | 'train' | 'inspect' | 'devices' | 'demo';
+export type CommandName = 'predict' | 'stream' | 'train' | 'val' | 'inspect' | 'devices' | 'demo';
 
 export interface OptionSpec extends Bounds {
   readonly key: string;
@@ -25,7 +26,7 @@ export const OPTIONS: readonly OptionSpec[] = [
     aliases: ['weights', 'm'],
     type: 'string',
     help: 'ONNX file of the detector',
-    commands: [...MODEL, 'train', 'demo'],
+    commands: [...MODEL, 'train', 'val', 'demo'],
   },
   {
     key: 'source',
@@ -39,7 +40,7 @@ export const OPTIONS: readonly OptionSpec[] = [
     aliases: ['dataset'],
     type: 'string',
     help: 'data set: a data.yaml (YOLO), a COCO .json, or a folder',
-    commands: ['inspect', 'train'],
+    commands: ['inspect', 'train', 'val'],
   },
   {
     key: 'pictures',
@@ -64,7 +65,7 @@ export const OPTIONS: readonly OptionSpec[] = [
     max: 8192,
     defaultText: "the model's own, else 640",
     help: 'input size where the model leaves it free: one number, or height,width',
-    commands: [...MODEL, 'train'],
+    commands: [...MODEL, 'train', 'val'],
   },
   {
     key: 'conf',
@@ -72,9 +73,9 @@ export const OPTIONS: readonly OptionSpec[] = [
     type: 'number',
     min: 0,
     max: 1,
-    defaultText: '0.25',
+    defaultText: '0.25; val: 0.001',
     help: 'least score; conf.person=0.5 for one class',
-    commands: RUN,
+    commands: [...RUN, 'val'],
   },
   {
     key: 'iou',
@@ -84,7 +85,7 @@ export const OPTIONS: readonly OptionSpec[] = [
     max: 1,
     defaultText: '0.7',
     help: 'overlap above which a box suppresses another',
-    commands: RUN,
+    commands: [...RUN, 'val'],
   },
   {
     key: 'max_det',
@@ -93,7 +94,7 @@ export const OPTIONS: readonly OptionSpec[] = [
     max: 30000,
     defaultText: '300',
     help: 'most boxes per frame',
-    commands: RUN,
+    commands: [...RUN, 'val'],
   },
   {
     key: 'classes',
@@ -108,7 +109,7 @@ export const OPTIONS: readonly OptionSpec[] = [
     type: 'boolean',
     defaultText: 'False',
     help: 'suppress across classes',
-    commands: RUN,
+    commands: [...RUN, 'val'],
   },
   {
     key: 'threshold',
@@ -158,15 +159,15 @@ export const OPTIONS: readonly OptionSpec[] = [
     commands: RUN,
   },
   {
-    key: 'preset',
-    type: 'string',
-  {
     key: 'calibrator',
     type: 'string',
     defaultText: 'the one that the model carries',
     help: 'off for raw scores, or the file of a calibrator for a model that carries none',
     commands: RUN,
   },
+  {
+    key: 'preset',
+    type: 'string',
     choices: ['published'],
     help: 'the published recipe: threshold=variance conf=0.5 k=0.3 nms=uncertainty; for train its losses and labels',
     commands: [...RUN, 'train'],
@@ -203,7 +204,7 @@ export const OPTIONS: readonly OptionSpec[] = [
     type: 'string',
     defaultText: 'cpu',
     help: 'cpu, auto, or 0 for the first CUDA device',
-    commands: [...RUN, 'train'],
+    commands: [...RUN, 'train', 'val'],
   },
   {
     key: 'threads',
@@ -212,7 +213,7 @@ export const OPTIONS: readonly OptionSpec[] = [
     max: 256,
     defaultText: 'cores - 1; train: measured',
     help: 'threads of one inference, or of one step of training',
-    commands: [...RUN, 'train'],
+    commands: [...RUN, 'train', 'val'],
   },
   {
     key: 'sessions',
@@ -222,7 +223,7 @@ export const OPTIONS: readonly OptionSpec[] = [
     max: 64,
     defaultText: '1',
     help: 'inferences side by side; train: workers that share a batch',
-    commands: [...RUN, 'train'],
+    commands: [...RUN, 'train', 'val'],
   },
   {
     key: 'half',
@@ -346,7 +347,7 @@ export const OPTIONS: readonly OptionSpec[] = [
     type: 'boolean',
     defaultText: 'False',
     help: 'write COCO results (predictions.json)',
-    commands: RUN,
+    commands: [...RUN, 'val'],
   },
   {
     key: 'save_csv',
@@ -361,28 +362,28 @@ export const OPTIONS: readonly OptionSpec[] = [
     type: 'string',
     defaultText: 'runs/detect',
     help: 'folder of run folders',
-    commands: [...RUN, 'train'],
+    commands: [...RUN, 'train', 'val'],
   },
   {
     key: 'name',
     type: 'string',
-    defaultText: 'predict or train',
+    defaultText: 'the name of the command',
     help: 'name of the run folder',
-    commands: [...RUN, 'train'],
+    commands: [...RUN, 'train', 'val'],
   },
   {
     key: 'exist_ok',
     type: 'boolean',
     defaultText: 'False',
     help: 'write into an existing run folder',
-    commands: [...RUN, 'train'],
+    commands: [...RUN, 'train', 'val'],
   },
   {
     key: 'json',
     type: 'boolean',
     defaultText: 'True for stream, False for predict',
     help: 'print results as JSON lines',
-    commands: ['predict', 'stream', 'inspect', 'devices'],
+    commands: ['predict', 'stream', 'val', 'inspect', 'devices'],
   },
   {
     key: 'ffmpeg',
@@ -397,8 +398,9 @@ export const OPTIONS: readonly OptionSpec[] = [
     type: 'boolean',
     defaultText: 'False',
     help: 'say what was recognised and assumed',
-    commands: ['predict', 'stream', 'train', 'inspect', 'devices', 'demo'],
+    commands: ['predict', 'stream', 'train', 'val', 'inspect', 'devices', 'demo'],
   },
+  ...EVALUATE_OPTIONS,
   ...TRACK_OPTIONS,
   ...LIGHT_OPTIONS,
   ...TRAIN_OPTIONS,

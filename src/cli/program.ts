@@ -30,6 +30,11 @@ const COMMANDS: readonly CommandSpec[] = [
     load: async () => (await import('./commands/train.ts')).train,
   },
   {
+    name: 'val',
+    summary: 'say how good a detector is and whether its scores mean what they say',
+    load: async () => (await import('./commands/val.ts')).val,
+  },
+  {
     name: 'inspect',
     summary: 'say what a model file is and what it can say about its uncertainty',
     load: async () => (await import('./commands/inspect.ts')).inspect,

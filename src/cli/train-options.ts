@@ -55,13 +55,6 @@ export const TRAIN_OPTIONS: readonly OptionSpec[] = [
     'probability that a picture is turned to dusk: dimmer, warmer, noisier, softer',
   ),
   {
-    key: 'single_cls',
-    type: 'boolean',
-    defaultText: 'False',
-    help: 'treat all classes as one',
-    commands: TRAIN,
-  },
-  {
     key: 'tfevents',
     type: 'boolean',
     defaultText: 'False',

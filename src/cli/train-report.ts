@@ -1,7 +1,7 @@
 // What a person reads while a training goes on: one line per epoch, and a bar where a person looks at it.
-import { SingleBar } from 'cli-progress';
 import type { RunEvent, StartFacts } from '#training';
 import { print, say } from './output.ts';
+import { createProgressBar } from './progress-bar.ts';
 
 export interface TrainingReport {
   tell(event: RunEvent): void;
@@ -12,7 +12,7 @@ const HEADER =
   '  epoch     time      box      cls      dfl  quality        P        R    mAP50 mAP50-95   LaECE0';
 
 export function startTrainingReport(): TrainingReport {
-  const bar = startBar();
+  const bar = createProgressBar();
   return {
     stop: () => bar.stop(),
     tell(event) {
@@ -89,29 +89,4 @@ function epochLine(row: Readonly<Record<string, number>>, isBest: boolean | unde
     cell('metrics/LaECE0', 3),
     isBest === undefined ? ' not finite: not kept' : isBest ? ' best' : '',
   ].join('');
-}
-
-function startBar() {
-  let bar: SingleBar | undefined;
-  let shown = '';
-  return {
-    show(label: string, done: number, total: number, unit: string): void {
-      if (!process.stderr.isTTY) return;
-      if (bar === undefined || shown !== label) {
-        bar?.stop();
-        bar = new SingleBar({
-          format: `${label} {bar} {value}/{total} ${unit}, ETA {eta_formatted}`,
-          stream: process.stderr,
-          hideCursor: true,
-          clearOnComplete: true,
-        });
-        bar.start(total, done);
-        shown = label;
-      } else bar.update(done);
-    },
-    stop(): void {
-      bar?.stop();
-      bar = undefined;
-    },
-  };
 }

@@ -19,6 +19,3 @@ export type {
   SplitName,
 } from './types.ts';
 export { SPLIT_NAMES } from './types.ts';
-
-/** Light by time and place. Loaded when asked for: the astronomy behind it takes its time. */
-export const loadSun = () => import('../sun/index.ts');

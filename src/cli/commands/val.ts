@@ -1,0 +1,35 @@
+// `edge-detect val`: how good a detector is, and whether its scores mean what they say.
+import { join } from 'node:path';
+import { validateModel, writeValidation } from '#evaluate';
+import { createRunFolder } from '#runtime';
+import type { Config } from '../config.ts';
+import { readClassMatching, readPredictOptions } from '../evaluate-request.ts';
+import { defined } from '../open.ts';
+import { print, printJson, say } from '../output.ts';
+import { createProgressBar } from '../progress-bar.ts';
+import { validationLines } from '../val-lines.ts';
+
+export async function val(config: Config, signal: AbortSignal): Promise<void> {
+  const bar = createProgressBar();
+  const validation = await validateModel(
+    {
+      model: config.required('model'),
+      data: config.required('data'),
+      ...defined('split', config.text('split') as 'train' | 'val' | 'test' | undefined),
+      predict: readPredictOptions(config),
+      matching: readClassMatching(config),
+    },
+    { signal, onPicture: (done, total) => bar.show('pictures', done, total, 'pictures') },
+  ).finally(() => bar.stop());
+  const folder = await createRunFolder({
+    project: config.text('project') ?? join('runs', 'detect'),
+    name: config.text('name') ?? 'val',
+    existOk: config.flag('exist_ok') ?? false,
+  });
+  await writeValidation(validation, folder, {
+    cocoResults: config.flag('save_json') ?? false,
+  });
+  if (config.flag('json')) printJson(validation.report);
+  else for (const line of validationLines(validation)) print(line);
+  say(`results in ${folder}`);
+}

@@ -1,0 +1,98 @@
+// A model over one split of a data set: what it finds, and how it is judged.
+import { DataError } from '#core';
+import {
+  type Dataset,
+  expectSoundDataset,
+  type LabelledPicture,
+  loadDataset,
+  type SplitName,
+} from '#data/datasets';
+import type { ClassMatchingOptions } from '../class-matching.ts';
+import { type PredictOptions, predictDataset } from '../predict.ts';
+import {
+  type EvaluationOptions,
+  type EvaluationReport,
+  type EvaluationTables,
+  evaluateTables,
+  evaluationTables,
+  type Predictions,
+} from '../report.ts';
+
+export interface ValidateRequest {
+  /** ONNX file. */
+  readonly model: string;
+  /** data.yaml, COCO JSON, or the folder of a YOLO or VOC set. */
+  readonly data: string;
+  /** Default: `val`, else `test`, else the only split that there is. */
+  readonly split?: SplitName;
+  readonly predict?: Omit<PredictOptions, 'signal' | 'onPicture'>;
+  readonly matching?: ClassMatchingOptions;
+  readonly evaluation?: EvaluationOptions;
+}
+
+export interface ModelValidation {
+  readonly dataset: Dataset;
+  readonly split: SplitName;
+  readonly pictures: readonly LabelledPicture[];
+  readonly predictions: Predictions;
+  readonly tables: EvaluationTables;
+  readonly report: EvaluationReport;
+  /** Mean wall time of a picture, reading and decoding included, ms. */
+  readonly msPerPicture: number;
+}
+
+export interface ValidateContext {
+  readonly signal?: AbortSignal;
+  readonly onPicture?: (done: number, total: number) => void;
+}
+
+/**
+ * @throws DataError where data cannot be read, has errors or lacks the split, or class names differ without a map;
+ * ModelError, ConfigError as `predictDataset`; the reason of the signal
+ */
+export async function validateModel(
+  { model, data, split: wanted, predict = {}, matching = {}, evaluation = {} }: ValidateRequest,
+  { signal, onPicture }: ValidateContext = {},
+): Promise<ModelValidation> {
+  const dataset = await loadDataset(data);
+  expectSoundDataset(dataset);
+  const { split, pictures } = chooseSplit(dataset, wanted);
+  const started = performance.now();
+  const predictions = await predictDataset(model, pictures, {
+    ...predict,
+    ...classesOf(matching),
+    ...(signal && { signal }),
+    ...(onPicture && { onPicture }),
+  });
+  const msPerPicture = (performance.now() - started) / pictures.length;
+  const labelled = { classNames: dataset.classNames, pictures };
+  const { comparable, ...tables } = evaluationTables(labelled, predictions, matching);
+  const report = evaluateTables(tables, { meanOver: comparable, ...evaluation });
+  return { dataset, split, pictures, predictions, tables, report, msPerPicture };
+}
+
+/** Classes that the map leaves out would only take the places of others among the `maxDet` best. */
+function classesOf({ classMap, singleClass }: ClassMatchingOptions): PredictOptions {
+  return {
+    ...(classMap && { classes: Object.keys(classMap) }),
+    ...(singleClass === true && { agnostic: true }),
+  };
+}
+
+/** @throws DataError where the split is not there, or empty */
+export function chooseSplit(
+  { splits, source }: Dataset,
+  wanted?: SplitName,
+): { readonly split: SplitName; readonly pictures: readonly LabelledPicture[] } {
+  const there = (Object.keys(splits) as SplitName[]).filter((name) => (splits[name]?.length ?? 0) > 0);
+  const only = there.length === 1 ? there[0] : undefined;
+  const split = wanted ?? (['val', 'test'] as const).find((name) => there.includes(name)) ?? only;
+  const pictures = split === undefined ? undefined : splits[split];
+  if (split !== undefined && pictures !== undefined && pictures.length > 0) return { split, pictures };
+  throw new DataError(`${source}: there is no ${wanted ?? 'val'} split with pictures`, {
+    hint:
+      there.length === 0
+        ? `\`edge-detect inspect data=${source}\` shows what is there`
+        : `write split=${there[0]}; it has ${there.join(', ')}`,
+  });
+}
