@@ -46,19 +46,26 @@ export interface LrpSummary {
   readonly maxDets: number;
 }
 
+export interface LrpOptions extends Omit<ClassRowsOptions, 'iou'> {
+  /** τ. Default .5. */
+  readonly iou?: number;
+  /** Classes over which means are taken. Default: all. */
+  readonly meanOver?: readonly number[];
+}
+
 /**
  * Matching as in COCO: greedy by falling score, crowds and difficult objects left out.
- * @param options `iou`: τ, default .5
  * @throws DataError as `rowsPerClass`
  */
 export function lrpErrors(
   truth: TruthTable,
   detections: DetectionTable,
-  { iou = 0.5, maxDets = 100, classCount }: Omit<ClassRowsOptions, 'iou'> & { readonly iou?: number },
+  { iou = 0.5, maxDets = 100, classCount, meanOver }: LrpOptions,
 ): LrpSummary {
   const rows = rowsPerClass(truth, detections, { classCount, iou, maxDets });
   const perClass = rows.map((own) => classLrp(own, iou));
-  const best = perClass.flatMap(({ optimal }) => optimal ?? []);
+  const averaged = perClass.filter(({ classId }) => meanOver?.includes(classId) ?? true);
+  const best = averaged.flatMap(({ optimal }) => optimal ?? []);
   return {
     optimalLrp: meanOfKnown(best.map(({ lrp }) => lrp)),
     localisation: meanOfKnown(best.map((one) => one.localisation)),

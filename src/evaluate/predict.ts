@@ -2,7 +2,7 @@
 import type { SuppressionPolicy } from '#core';
 import { ConfigError, nearest } from '#core';
 import type { LabelledPicture } from '#data/datasets';
-import { type Detector, detectPicture, type ModelOptions, openDetector } from '#runtime';
+import { type Detector, detectPicture, type ModelOptions, type OpenDetector, openDetector } from '#runtime';
 import type { Predictions } from './report.ts';
 import type { PicturePrediction } from './tables.ts';
 
@@ -23,6 +23,8 @@ export interface PredictOptions
   /** Inferences side by side. Default 2. */
   readonly sessions?: number;
   readonly signal?: AbortSignal;
+  /** Told once what runs: the file, its calibrator, the suppression in effect. */
+  readonly onOpened?: (detector: OpenDetector) => void;
   readonly onPicture?: (done: number, total: number) => void;
 }
 
@@ -57,6 +59,7 @@ export async function predictDataset(
     ({ classNames }) => (classes === undefined ? {} : { classes: idsOf(classes, classNames, model) }),
   );
   try {
+    options.onOpened?.(detector);
     const predictions: PicturePrediction[] = [];
     for await (const prediction of predictPictures(detector, pictures, options.signal)) {
       predictions.push(prediction);
