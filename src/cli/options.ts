@@ -1,12 +1,21 @@
 // Every option of the command line in one table: names and defaults as users of the Python tools know them.
 import { HEAD_KINDS } from '#core/basics';
+import { CALIBRATE_OPTIONS } from './calibrate-options.ts';
 import { EVALUATE_OPTIONS } from './evaluate-options.ts';
 import { LIGHT_OPTIONS } from './light-options.ts';
 import { TRACK_OPTIONS } from './track-options.ts';
 import { TRAIN_OPTIONS } from './train-options.ts';
 import type { Bounds, OptionType } from './values.ts';
 
-export type CommandName = 'predict' | 'stream' | 'train' | 'val' | 'inspect' | 'devices' | 'demo';
+export type CommandName =
+  | 'predict'
+  | 'stream'
+  | 'train'
+  | 'val'
+  | 'calibrate'
+  | 'inspect'
+  | 'devices'
+  | 'demo';
 
 export interface OptionSpec extends Bounds {
   readonly key: string;
@@ -19,6 +28,7 @@ export interface OptionSpec extends Bounds {
 
 const RUN: readonly CommandName[] = ['predict', 'stream'];
 const MODEL: readonly CommandName[] = ['predict', 'stream', 'inspect'];
+const JUDGE: readonly CommandName[] = ['val', 'calibrate'];
 
 export const OPTIONS: readonly OptionSpec[] = [
   {
@@ -26,7 +36,7 @@ export const OPTIONS: readonly OptionSpec[] = [
     aliases: ['weights', 'm'],
     type: 'string',
     help: 'ONNX file of the detector',
-    commands: [...MODEL, 'train', 'val', 'demo'],
+    commands: [...MODEL, 'train', ...JUDGE, 'demo'],
   },
   {
     key: 'source',
@@ -40,7 +50,7 @@ export const OPTIONS: readonly OptionSpec[] = [
     aliases: ['dataset'],
     type: 'string',
     help: 'data set: a data.yaml (YOLO), a COCO .json, or a folder',
-    commands: ['inspect', 'train', 'val'],
+    commands: ['inspect', 'train', ...JUDGE],
   },
   {
     key: 'pictures',
@@ -65,7 +75,7 @@ export const OPTIONS: readonly OptionSpec[] = [
     max: 8192,
     defaultText: "the model's own, else 640",
     help: 'input size where the model leaves it free: one number, or height,width',
-    commands: [...MODEL, 'train', 'val'],
+    commands: [...MODEL, 'train', ...JUDGE],
   },
   {
     key: 'conf',
@@ -85,7 +95,7 @@ export const OPTIONS: readonly OptionSpec[] = [
     max: 1,
     defaultText: '0.7',
     help: 'overlap above which a box suppresses another',
-    commands: [...RUN, 'val'],
+    commands: [...RUN, ...JUDGE],
   },
   {
     key: 'max_det',
@@ -94,7 +104,7 @@ export const OPTIONS: readonly OptionSpec[] = [
     max: 30000,
     defaultText: '300',
     help: 'most boxes per frame',
-    commands: [...RUN, 'val'],
+    commands: [...RUN, ...JUDGE],
   },
   {
     key: 'classes',
@@ -109,7 +119,7 @@ export const OPTIONS: readonly OptionSpec[] = [
     type: 'boolean',
     defaultText: 'False',
     help: 'suppress across classes',
-    commands: [...RUN, 'val'],
+    commands: [...RUN, ...JUDGE],
   },
   {
     key: 'threshold',
@@ -156,7 +166,7 @@ export const OPTIONS: readonly OptionSpec[] = [
     choices: ['hard', 'soft', 'uncertainty', 'box-uncertainty', 'vote', 'wbf'],
     defaultText: 'hard',
     help: 'how overlapping boxes compete',
-    commands: RUN,
+    commands: [...RUN, 'calibrate'],
   },
   {
     key: 'calibrator',
@@ -204,7 +214,7 @@ export const OPTIONS: readonly OptionSpec[] = [
     type: 'string',
     defaultText: 'cpu',
     help: 'cpu, auto, or 0 for the first CUDA device',
-    commands: [...RUN, 'train', 'val'],
+    commands: [...RUN, 'train', ...JUDGE],
   },
   {
     key: 'threads',
@@ -213,7 +223,7 @@ export const OPTIONS: readonly OptionSpec[] = [
     max: 256,
     defaultText: 'cores - 1; train: measured',
     help: 'threads of one inference, or of one step of training',
-    commands: [...RUN, 'train', 'val'],
+    commands: [...RUN, 'train', ...JUDGE],
   },
   {
     key: 'sessions',
@@ -223,7 +233,7 @@ export const OPTIONS: readonly OptionSpec[] = [
     max: 64,
     defaultText: '1',
     help: 'inferences side by side; train: workers that share a batch',
-    commands: [...RUN, 'train', 'val'],
+    commands: [...RUN, 'train', ...JUDGE],
   },
   {
     key: 'half',
@@ -362,28 +372,28 @@ export const OPTIONS: readonly OptionSpec[] = [
     type: 'string',
     defaultText: 'runs/detect',
     help: 'folder of run folders',
-    commands: [...RUN, 'train', 'val'],
+    commands: [...RUN, 'train', ...JUDGE],
   },
   {
     key: 'name',
     type: 'string',
     defaultText: 'the name of the command',
     help: 'name of the run folder',
-    commands: [...RUN, 'train', 'val'],
+    commands: [...RUN, 'train', ...JUDGE],
   },
   {
     key: 'exist_ok',
     type: 'boolean',
     defaultText: 'False',
     help: 'write into an existing run folder',
-    commands: [...RUN, 'train', 'val'],
+    commands: [...RUN, 'train', ...JUDGE],
   },
   {
     key: 'json',
     type: 'boolean',
     defaultText: 'True for stream, False for predict',
     help: 'print results as JSON lines',
-    commands: ['predict', 'stream', 'val', 'inspect', 'devices'],
+    commands: ['predict', 'stream', ...JUDGE, 'inspect', 'devices'],
   },
   {
     key: 'ffmpeg',
@@ -398,9 +408,10 @@ export const OPTIONS: readonly OptionSpec[] = [
     type: 'boolean',
     defaultText: 'False',
     help: 'say what was recognised and assumed',
-    commands: ['predict', 'stream', 'train', 'val', 'inspect', 'devices', 'demo'],
+    commands: ['predict', 'stream', 'train', ...JUDGE, 'inspect', 'devices', 'demo'],
   },
   ...EVALUATE_OPTIONS,
+  ...CALIBRATE_OPTIONS,
   ...TRACK_OPTIONS,
   ...LIGHT_OPTIONS,
   ...TRAIN_OPTIONS,

@@ -35,6 +35,11 @@ const COMMANDS: readonly CommandSpec[] = [
     load: async () => (await import('./commands/val.ts')).val,
   },
   {
+    name: 'calibrate',
+    summary: 'make scores mean what they say, and measure it on pictures not fitted on',
+    load: async () => (await import('./commands/calibrate.ts')).calibrate,
+  },
+  {
     name: 'inspect',
     summary: 'say what a model file is and what it can say about its uncertainty',
     load: async () => (await import('./commands/inspect.ts')).inspect,

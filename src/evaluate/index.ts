@@ -1,4 +1,9 @@
 // A model over a data set, judged by core's kernels.
+export type { CalibrateRequest, ModelCalibration } from './calibrate/calibrate-model.ts';
+export { calibrateModel } from './calibrate/calibrate-model.ts';
+export type { PictureGrouping } from './calibrate/picture-folds.ts';
+export { calibrationResults, writeCalibration } from './calibrate/write-calibration.ts';
+export { writeCalibrator } from './calibrate/write-calibrator.ts';
 export type { ClassMatching, ClassMatchingOptions } from './class-matching.ts';
 export { matchClasses } from './class-matching.ts';
 export type { CompareOptions, CompareReport, SliceComparison, SliceReport } from './compare/compare.ts';

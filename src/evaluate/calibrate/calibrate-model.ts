@@ -1,0 +1,179 @@
+// A model over labelled pictures to a calibrator that is bound to the model and to its suppression.
+import {
+  type CalibrationMap,
+  type CalibrationTarget,
+  type Calibrator,
+  DataError,
+  type FittedSuppression,
+  type StoredCalibrator,
+  toFittedSuppression,
+  toStoredCalibrator,
+} from '#core';
+import type { SplitName } from '#data/datasets';
+import { type OnnxModelFile, ownFormat } from '#onnx';
+import { openDetector } from '#runtime';
+import { type ClassMatchingOptions, matchClasses } from '../class-matching.ts';
+import { PREDICT_DEFAULTS, type PredictOptions } from '../predict.ts';
+import { type ModelValidation, type ValidateContext, validateModel } from '../val/validate-model.ts';
+import { type CalibrationStudy, studyCalibration } from './calibration-study.ts';
+import { type PictureFolds, type PictureGrouping, pictureFolds } from './picture-folds.ts';
+import { calibratorPath } from './write-calibrator.ts';
+
+export interface CalibrateRequest {
+  /** ONNX file. */
+  readonly model: string;
+  /** data.yaml, COCO JSON, or the folder of a YOLO or VOC set: pictures that the evaluation of the model does not use. */
+  readonly data: string;
+  readonly split?: SplitName;
+  /** Default beta. */
+  readonly method?: CalibrationMap['kind'];
+  /** Default quality. */
+  readonly target?: CalibrationTarget;
+  readonly grouping?: PictureGrouping;
+  readonly foldCount?: number;
+  /** Suppression as the calibrated model will be run: the calibrator holds for no other. */
+  readonly predict?: Omit<PredictOptions, 'signal' | 'onPicture' | 'calibrator' | 'classes' | 'conf'>;
+  readonly matching?: ClassMatchingOptions;
+  /** Of the intervals. Default 200. */
+  readonly resamples?: number;
+  /**
+   * Where the calibrator goes. Default: beside the model, `-calibrated.onnx` where it can carry one, else
+   * `-calibrator.json`. The model itself is overwritten only where it is named here.
+   */
+  readonly out?: string;
+}
+
+export interface ModelCalibration {
+  readonly file: OnnxModelFile;
+  /** The model can carry the calibrator in its metadata. */
+  readonly isOwn: boolean;
+  /** Where `writeCalibrator` writes to. */
+  readonly outPath: string;
+  readonly validation: ModelValidation;
+  readonly folds: PictureFolds;
+  readonly study: CalibrationStudy;
+  /** By class name of the model. */
+  readonly stored: StoredCalibrator;
+}
+
+/**
+ * Predicts with raw scores, fits per class after suppression, and judges by cross-fitting.
+ * @throws DataError where data cannot be read, shows no object of the model's classes, is too little for a single map
+ * or for its folds, or class names differ without a map; ModelError, ConfigError as `validateModel`
+ */
+export async function calibrateModel(
+  request: CalibrateRequest,
+  context: ValidateContext = {},
+): Promise<ModelCalibration> {
+  const { model, data, split, matching = {}, predict = {} } = request;
+  const { file, isOwn, suppression, fitted } = await readRun(request);
+  const outPath = await calibratorPath({ file, isOwn }, request.out);
+  const validation = await validateModel(
+    {
+      model,
+      data,
+      ...(split && { split }),
+      predict: { ...predict, suppression, calibrator: 'off' },
+      matching,
+    },
+    context,
+  );
+  const { tables, pictures, dataset, predictions } = validation;
+  const where = `${dataset.source}, split ${validation.split}`;
+  expectSomething(validation, where);
+  const folds = pictureFolds(
+    pictures.map(({ path }) => path),
+    {
+      ...(request.grouping && { grouping: request.grouping }),
+      ...(request.foldCount === undefined ? {} : { foldCount: request.foldCount }),
+    },
+  );
+  const { study, calibrator } = studyCalibration(tables, folds, {
+    ...request,
+    comparable: validation.report.meanOver,
+  });
+  expectMap(study, where);
+  const { modelIds } = matchClasses(dataset.classNames, predictions.classNames, matching);
+  return {
+    file,
+    isOwn,
+    outPath,
+    validation,
+    folds,
+    study,
+    stored: toStoredCalibrator(calibratorOfModel(calibrator, modelIds), {
+      classNames: predictions.classNames.filter((_, id) => (modelIds[id] ?? -1) >= 0),
+      minScore: study.minScore,
+      maxDets: study.maxDets,
+      suppression: fitted,
+      data: {
+        description: where,
+        pictures: study.pictures,
+        objects: study.objects,
+        detections: study.detections,
+      },
+    }),
+  };
+}
+
+/** What `auto` chooses, and what the file is: asked of the model itself, before hours of prediction. */
+async function readRun({ model, predict = {}, matching = {} }: CalibrateRequest): Promise<{
+  readonly file: OnnxModelFile;
+  readonly isOwn: boolean;
+  readonly suppression: NonNullable<PredictOptions['suppression']>;
+  readonly fitted: FittedSuppression;
+}> {
+  const { iou = PREDICT_DEFAULTS.iou, agnostic = false, provider, imageSize } = predict;
+  const setting = { iou, agnostic: agnostic || matching.singleClass === true };
+  const detector = await openDetector(model, {
+    ...setting,
+    calibrator: 'off',
+    suppression: predict.suppression ?? 'auto',
+    ...(provider && { provider }),
+    ...(imageSize && { imageSize }),
+  });
+  try {
+    const { file, metadata } = detector.model;
+    const { suppression } = detector;
+    return {
+      file,
+      isOwn: ownFormat(metadata) !== undefined,
+      suppression,
+      fitted: toFittedSuppression({ suppression, ...setting }),
+    };
+  } finally {
+    await detector.close();
+  }
+}
+
+/** Several classes of the model may share the map of one class of the data. Classes without a partner keep their scores. */
+function calibratorOfModel(calibrator: Calibrator, modelIds: readonly number[]): Calibrator {
+  return { ...calibrator, classes: modelIds.flatMap((id) => calibrator.classes[id] ?? []) };
+}
+
+function expectSomething({ report }: ModelValidation, where: string): void {
+  const { perClass } = report.averagePrecision;
+  const comparable = new Set(report.meanOver.map((name) => report.classNames.indexOf(name)));
+  if (!perClass.some(({ classId, objects }) => comparable.has(classId) && objects > 0)) {
+    throw new DataError(
+      `${where}: ${report.pictures} pictures show no object of a class that the model detects`,
+      {
+        hint: 'calibrate on labelled pictures with objects, and check class_map= where names differ',
+      },
+    );
+  }
+  if (report.detections === 0) {
+    throw new DataError(`${where}: the model finds nothing in ${report.pictures} pictures`, {
+      hint: 'check the model on one of the pictures with `edge-detect predict`, above all its preprocessing',
+    });
+  }
+}
+
+function expectMap({ classes, minScore }: CalibrationStudy, where: string): void {
+  if (classes.some(({ map }) => map !== null)) return;
+  const reasons = classes.map(({ className, whyKept }) => `${className}: ${whyKept}`);
+  throw new DataError(
+    `${where}: no class has what a map needs, among detections with a score of ${minScore} or more: ${reasons.slice(0, 6).join('; ')}`,
+    { hint: 'label more pictures, or count all classes as one with single_cls=True' },
+  );
+}
