@@ -47,6 +47,9 @@ export interface OpenDetector extends Detector {
   readonly model: OpenModel;
   readonly threshold: ThresholdPolicy;
   readonly suppression: SuppressionPolicy;
+  /** IoU above which a box suppresses another. */
+  readonly iou: number;
+  readonly agnostic: boolean;
 }
 
 const DEFAULT_THRESHOLD: ThresholdPolicy = { kind: 'fixed', base: 0.25 };
@@ -81,10 +84,9 @@ function assemble(path: string, model: OpenModel, options: DetectorOptions): Ope
   const { contract } = model.preprocess;
   const threshold = options.threshold ?? DEFAULT_THRESHOLD;
   const setting = chooseSetting(path, model, options);
-  const { suppression } = setting;
   const scale = scaleOf(path, model);
   refuse(path, `threshold=${threshold.kind}`, thresholdRequirement(threshold), model);
-  refuse(path, `nms=${suppression.kind}`, suppressionRequirement(suppression), model);
+  refuse(path, `nms=${setting.suppression.kind}`, suppressionRequirement(setting.suppression), model);
   const decoder = createDecoder(model.finding.layout, {
     input: inputSize,
     boxVariance: capabilities.boxVariance,
@@ -114,7 +116,7 @@ function assemble(path: string, model: OpenModel, options: DetectorOptions): Ope
     classNames,
     capabilities,
   });
-  return { ...detector, model, threshold, suppression };
+  return { ...detector, model, threshold, ...setting };
 }
 
 /** What is not asked for follows the calibrator; what is asked for must agree with it. */

@@ -26,10 +26,12 @@ export async function val(config: Config, signal: AbortSignal): Promise<void> {
     name: config.text('name') ?? 'val',
     existOk: config.flag('exist_ok') ?? false,
   });
-  await writeValidation(validation, folder, {
+  const { withoutThresholds } = await writeValidation(validation, folder, {
+    plots: config.flag('plots') ?? true,
     cocoResults: config.flag('save_json') ?? false,
   });
   if (config.flag('json')) printJson(validation.report);
   else for (const line of validationLines(validation)) print(line);
+  if (withoutThresholds !== undefined) say(`no thresholds.json: ${withoutThresholds}`);
   say(`results in ${folder}`);
 }

@@ -1,5 +1,5 @@
 // A model over one split of a data set: what it finds, and how it is judged.
-import { DataError } from '#core';
+import { DataError, type SuppressionPolicy } from '#core';
 import {
   type Dataset,
   expectSoundDataset,
@@ -7,6 +7,7 @@ import {
   loadDataset,
   type SplitName,
 } from '#data/datasets';
+import type { OpenDetector } from '#runtime';
 import type { ClassMatchingOptions } from '../class-matching.ts';
 import { type PredictOptions, predictDataset } from '../predict.ts';
 import {
@@ -37,8 +38,21 @@ export interface ModelValidation {
   readonly predictions: Predictions;
   readonly tables: EvaluationTables;
   readonly report: EvaluationReport;
+  readonly ranWith: RanWith;
+  /** False where classes were mapped or joined. */
+  readonly isOwnClasses: boolean;
   /** Mean wall time of a picture, reading and decoding included, ms. */
   readonly msPerPicture: number;
+}
+
+/** What made the detections: figures and thresholds hold for this alone. */
+export interface RanWith {
+  readonly path: string;
+  readonly modelSha256: string;
+  readonly score: 'raw' | 'calibrated';
+  readonly suppression: SuppressionPolicy;
+  readonly iou: number;
+  readonly agnostic: boolean;
 }
 
 export interface ValidateContext {
@@ -58,9 +72,11 @@ export async function validateModel(
   expectSoundDataset(dataset);
   const { split, pictures } = chooseSplit(dataset, wanted);
   const started = performance.now();
+  const opened: RanWith[] = [];
   const predictions = await predictDataset(model, pictures, {
     ...predict,
     ...classesOf(matching),
+    onOpened: (detector) => void opened.push(describeRun(model, detector)),
     ...(signal && { signal }),
     ...(onPicture && { onPicture }),
   });
@@ -68,11 +84,20 @@ export async function validateModel(
   const labelled = { classNames: dataset.classNames, pictures };
   const { comparable, ...tables } = evaluationTables(labelled, predictions, matching);
   const report = evaluateTables(tables, { meanOver: comparable, ...evaluation });
-  return { dataset, split, pictures, predictions, tables, report, msPerPicture };
+  const isOwnClasses = matching.classMap === undefined && matching.singleClass !== true;
+  const [ranWith] = opened;
+  if (ranWith === undefined) throw new Error(`${model} was not opened`);
+  return { dataset, split, pictures, predictions, tables, report, msPerPicture, ranWith, isOwnClasses };
+}
+
+/** @param path as the user named the file */
+export function describeRun(path: string, { model, suppression, iou, agnostic }: OpenDetector): RanWith {
+  const score = model.calibrator === undefined ? 'raw' : 'calibrated';
+  return { path, modelSha256: model.file.sha256, score, suppression, iou, agnostic };
 }
 
 /** Classes that the map leaves out would only take the places of others among the `maxDet` best. */
-function classesOf({ classMap, singleClass }: ClassMatchingOptions): PredictOptions {
+export function classesOf({ classMap, singleClass }: ClassMatchingOptions): PredictOptions {
   return {
     ...(classMap && { classes: Object.keys(classMap) }),
     ...(singleClass === true && { agnostic: true }),

@@ -1,38 +1,87 @@
-// What a validation leaves in its folder: figures as JSON and, where asked for, detections as COCO results.
-import { join } from 'node:path';
+// What a validation leaves in its folder: figures, thresholds, plots and a page.
+import { basename, join } from 'node:path';
+import { buildThresholdsFile, ConfigError, formatThresholdsFile } from '#core';
+import { CHART_FILES } from '#report';
 import { type CocoRow, toCocoRow, writeWholeFile } from '#runtime';
+import { validationCharts } from './charts.ts';
+import { type ValidationFigures, validationFigures } from './figures.ts';
+import { validationPage } from './page.ts';
 import type { ModelValidation } from './validate-model.ts';
 
-export interface ValidationFiles {
-  /** `results.json`: the report. */
-  readonly report: string;
-  /** `predictions.json`. */
-  readonly cocoResults?: string;
-}
-
 export interface WriteValidationOptions {
+  /** `predictions.json`. */
   readonly cocoResults: boolean;
+  /** Plots as PNG, and `report.html`. */
+  readonly plots: boolean;
 }
 
-/** @throws DataError where a file cannot be written */
+/**
+ * Writes `results.json`, `thresholds.json` where the data suffice for one, and what the options ask for.
+ * @returns why there are no thresholds, where there are none
+ * @throws DataError where a file cannot be written
+ */
 export async function writeValidation(
   validation: ModelValidation,
   folder: string,
-  { cocoResults }: WriteValidationOptions,
-): Promise<ValidationFiles> {
-  const report = join(folder, 'results.json');
-  const { dataset, split, report: figures, msPerPicture } = validation;
-  const results = { data: dataset.source, split, msPerPicture, ...figures };
-  await writeWholeFile(report, `${JSON.stringify(results, null, 2)}\n`);
-  if (!cocoResults) return { report };
-  const path = join(folder, 'predictions.json');
-  await writeWholeFile(
-    path,
-    `[${cocoRows(validation)
-      .map((row) => JSON.stringify(row))
-      .join(',\n')}]\n`,
-  );
-  return { report, cocoResults: path };
+  { cocoResults, plots }: WriteValidationOptions,
+): Promise<{ readonly withoutThresholds?: string }> {
+  const { dataset, split, report, ranWith } = validation;
+  const figures = validationFigures(validation.tables);
+  const numbers = numbersOf(validation, figures);
+  await writeWholeFile(join(folder, 'results.json'), `${JSON.stringify(numbers, null, 2)}\n`);
+  if (cocoResults) {
+    const rows = cocoRows(validation).map((row) => JSON.stringify(row));
+    await writeWholeFile(join(folder, 'predictions.json'), `[${rows.join(',\n')}]\n`);
+  }
+  if (plots) {
+    const charts = await validationCharts(report, figures);
+    for (const [key, chart] of Object.entries(charts)) {
+      await writeWholeFile(join(folder, CHART_FILES[key as keyof typeof CHART_FILES]), chart.png);
+    }
+    const [model, data] = [basename(ranWith.path), basename(dataset.source)];
+    const page = validationPage({ model, data, split, report, figures, charts, numbers });
+    await writeWholeFile(join(folder, 'report.html'), page);
+  }
+  return writeThresholds(validation, figures, join(folder, 'thresholds.json'));
+}
+
+async function writeThresholds(
+  { ranWith, report: { classNames }, isOwnClasses }: ModelValidation,
+  { bestF1 }: ValidationFigures,
+  path: string,
+): Promise<{ readonly withoutThresholds?: string }> {
+  if (!isOwnClasses) {
+    return { withoutThresholds: 'classes were mapped, and a thresholds file names those of the model' };
+  }
+  try {
+    const { modelSha256, score, suppression, iou, agnostic } = ranWith;
+    const file = buildThresholdsFile({
+      ...{ modelSha256, score, suppression, iou, agnostic, classNames },
+      points: bestF1,
+    });
+    await writeWholeFile(path, formatThresholdsFile(file, path));
+    return {};
+  } catch (error) {
+    if (!(error instanceof ConfigError)) throw error;
+    return { withoutThresholds: error.message };
+  }
+}
+
+/** Plain data; curves of a thousand points lie in the plots only. */
+function numbersOf(
+  { dataset, split, report, msPerPicture, ranWith }: ModelValidation,
+  { lrp, bestF1, lrpOptimal, confusion }: ValidationFigures,
+) {
+  return {
+    model: ranWith,
+    data: dataset.source,
+    split,
+    msPerPicture,
+    ...report,
+    lrp,
+    operatingPoints: { bestF1, lrpOptimal },
+    confusion: { ...confusion, counts: [...confusion.counts] },
+  };
 }
 
 /** Ids of pictures and categories are those of the data set, so that its own tools can read the file. */
