@@ -49,5 +49,5 @@ export { evaluatePredictions, evaluateTables, evaluationTables } from './report.
 export type { PicturePrediction } from './tables.ts';
 export type { ModelValidation, ValidateContext, ValidateRequest } from './val/validate-model.ts';
 export { validateModel } from './val/validate-model.ts';
-export type { ValidationFiles, WriteValidationOptions } from './val/write-validation.ts';
+export type { WriteValidationOptions } from './val/write-validation.ts';
 export { writeValidation } from './val/write-validation.ts';
