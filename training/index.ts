@@ -31,6 +31,7 @@ export type { SigmoidLossName } from './losses/sigmoid.ts';
 export type { Optimizer, OptimizerState } from './optimizer.ts';
 export type { TrainRequest } from './options.ts';
 export type { AugmentConfig } from './pictures/augment-config.ts';
+export { createDuskPainter, drawDusk } from './pictures/dusk.ts';
 export type { ResumedRun } from './run/resume.ts';
 export { resumeRun } from './run/resume.ts';
 export type { RunFiles } from './run/run-files.ts';

@@ -1,7 +1,7 @@
 // Options of the commands that judge a model.
 import type { OptionSpec } from './options.ts';
 
-const EVALUATE: OptionSpec['commands'] = ['val', 'calibrate'];
+const EVALUATE: OptionSpec['commands'] = ['val', 'calibrate', 'compare'];
 
 export const EVALUATE_OPTIONS: readonly OptionSpec[] = [
   {

@@ -27,8 +27,8 @@ export const LIGHT_OPTIONS: readonly OptionSpec[] = [
     type: 'number',
     min: -90,
     max: 90,
-    help: 'light=sun: latitude of the camera in degrees, north positive',
-    commands: STREAM,
+    help: 'light=sun, by=sun: latitude of the camera in degrees, north positive',
+    commands: [...STREAM, 'compare'],
   },
   {
     key: 'lon',
@@ -36,8 +36,8 @@ export const LIGHT_OPTIONS: readonly OptionSpec[] = [
     type: 'number',
     min: -180,
     max: 180,
-    help: 'light=sun: longitude of the camera in degrees, east positive',
-    commands: STREAM,
+    help: 'light=sun, by=sun: longitude of the camera in degrees, east positive',
+    commands: [...STREAM, 'compare'],
   },
   {
     key: 'start_time',

@@ -1,6 +1,7 @@
 // Every option of the command line in one table: names and defaults as users of the Python tools know them.
 import { HEAD_KINDS } from '#core/basics';
 import { CALIBRATE_OPTIONS } from './calibrate-options.ts';
+import { COMPARE_OPTIONS } from './compare-options.ts';
 import { EVALUATE_OPTIONS } from './evaluate-options.ts';
 import { LIGHT_OPTIONS } from './light-options.ts';
 import { TRACK_OPTIONS } from './track-options.ts';
@@ -13,6 +14,7 @@ export type CommandName =
   | 'train'
   | 'val'
   | 'calibrate'
+  | 'compare'
   | 'inspect'
   | 'devices'
   | 'demo';
@@ -28,7 +30,7 @@ export interface OptionSpec extends Bounds {
 
 const RUN: readonly CommandName[] = ['predict', 'stream'];
 const MODEL: readonly CommandName[] = ['predict', 'stream', 'inspect'];
-const JUDGE: readonly CommandName[] = ['val', 'calibrate'];
+const JUDGE: readonly CommandName[] = ['val', 'calibrate', 'compare'];
 
 export const OPTIONS: readonly OptionSpec[] = [
   {
@@ -42,8 +44,8 @@ export const OPTIONS: readonly OptionSpec[] = [
     key: 'source',
     aliases: ['s', 'input'],
     type: 'string',
-    help: 'picture, video, folder, glob, list file, camera number, rtsp:// or http:// address, - for a pipe',
-    commands: [...RUN, 'demo'],
+    help: 'picture, video, folder, glob, list file, camera number, rtsp:// or http:// address, - for a pipe; compare: a folder',
+    commands: [...RUN, 'compare', 'demo'],
   },
   {
     key: 'data',
@@ -83,9 +85,9 @@ export const OPTIONS: readonly OptionSpec[] = [
     type: 'number',
     min: 0,
     max: 1,
-    defaultText: '0.25; val: 0.001',
+    defaultText: '0.25; val, compare: 0.001',
     help: 'least score; conf.person=0.5 for one class',
-    commands: [...RUN, 'val'],
+    commands: [...RUN, 'val', 'compare'],
   },
   {
     key: 'iou',
@@ -166,7 +168,7 @@ export const OPTIONS: readonly OptionSpec[] = [
     choices: ['hard', 'soft', 'uncertainty', 'box-uncertainty', 'vote', 'wbf'],
     defaultText: 'hard',
     help: 'how overlapping boxes compete',
-    commands: [...RUN, 'calibrate'],
+    commands: [...RUN, 'calibrate', 'compare'],
   },
   {
     key: 'calibrator',
@@ -412,6 +414,7 @@ export const OPTIONS: readonly OptionSpec[] = [
   },
   ...EVALUATE_OPTIONS,
   ...CALIBRATE_OPTIONS,
+  ...COMPARE_OPTIONS,
   ...TRACK_OPTIONS,
   ...LIGHT_OPTIONS,
   ...TRAIN_OPTIONS,

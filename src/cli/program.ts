@@ -40,6 +40,11 @@ const COMMANDS: readonly CommandSpec[] = [
     load: async () => (await import('./commands/calibrate.ts')).calibrate,
   },
   {
+    name: 'compare',
+    summary: 'say what a detector does from one condition to another, such as day and dusk',
+    load: async () => (await import('./commands/compare.ts')).compare,
+  },
+  {
     name: 'inspect',
     summary: 'say what a model file is and what it can say about its uncertainty',
     load: async () => (await import('./commands/inspect.ts')).inspect,

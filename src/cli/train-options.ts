@@ -14,7 +14,10 @@ export const TRAIN_OPTIONS: readonly OptionSpec[] = [
     'epochs without a better result before the run ends; 0 for never',
     'integer',
   ),
-  number('seed', 0, 2 ** 31 - 1, '0', 'of everything that is drawn by chance', 'integer'),
+  {
+    ...number('seed', 0, 2 ** 31 - 1, '0', 'of everything that is drawn by chance', 'integer'),
+    commands: [...TRAIN, 'compare'],
+  },
   {
     key: 'resume',
     type: 'string',

@@ -8,6 +8,8 @@ export type { ClassMatching, ClassMatchingOptions } from './class-matching.ts';
 export { matchClasses } from './class-matching.ts';
 export type { CompareOptions, CompareReport, SliceComparison, SliceReport } from './compare/compare.ts';
 export { compareSlices } from './compare/compare.ts';
+export type { CompareContext, CompareRequest, ModelComparison } from './compare/compare-model.ts';
+export { compareModel } from './compare/compare-model.ts';
 export type {
   ChosenThreshold,
   ClassThresholds,
@@ -17,10 +19,16 @@ export type {
 } from './compare/condition-thresholds.ts';
 export { thresholdTables } from './compare/condition-thresholds.ts';
 export type { SliceEffects } from './compare/effects.ts';
+export type { ChangeRow } from './compare/figure-words.ts';
+export { changesOf, figureText, wholeChangesOf } from './compare/figure-words.ts';
 export type { PairedBy, PairingReport } from './compare/pairs.ts';
+export type { PictureSetRequest } from './compare/picture-sets.ts';
 export type { ThresholdProtocol, ThresholdTrial, TrialFigures } from './compare/protocols.ts';
 export type { ScoreShifts } from './compare/score-shifts.ts';
+export { signedErrorOf } from './compare/signed-error.ts';
 export type { SliceFigures } from './compare/slice-figures.ts';
+export type { SliceRule } from './compare/slice-rules.ts';
+export { parseZone } from './compare/slice-rules.ts';
 export type {
   ComparedPicture,
   FrameTable,
@@ -36,6 +44,7 @@ export {
   timeOfName,
   withPredictions,
 } from './compare/slices.ts';
+export { comparisonResults, writeComparison } from './compare/write-comparison.ts';
 export type { PredictOptions } from './predict.ts';
 export { PREDICT_DEFAULTS, predictDataset, predictPictures } from './predict.ts';
 export type {

@@ -1,5 +1,5 @@
 // Compares what one model says in two or more conditions: slices with predictions in, figures with intervals out.
-import type { Flicker, FlickerThreshold, Resampling } from '#core';
+import { type Flicker, type FlickerThreshold, type LrpSummary, lrpErrors, type Resampling } from '#core';
 import type { ClassMatchingOptions } from '../class-matching.ts';
 import { type EvaluationReport, evaluateTables } from '../report.ts';
 import { type ClassThresholds, conditionThresholds } from './condition-thresholds.ts';
@@ -33,6 +33,8 @@ export interface SliceReport {
   readonly detections: number;
   /** Full evaluation; null without labels. */
   readonly evaluation: EvaluationReport | null;
+  /** Localisation, false alarms and misses at IoU .5, over the classes that the model can name; null without labels. */
+  readonly lrp: LrpSummary | null;
   readonly figures: SliceFigures | null;
   /** Null where the detections carry no tracks. */
   readonly flicker: Flicker | null;
@@ -181,7 +183,17 @@ function sliceReport(
             { truth: part.truth, detections: part.detections, classNames: joined.classNames },
             { maxDets, resamples, seed, meanOver: names },
           ),
+    lrp: lrpOfSlice(joined, part, maxDets),
     figures: figures?.perSlice.get(name) ?? null,
     flicker: flickerOfSlice(joined, condition, { threshold: flickerThreshold, resamples, seed }),
   };
+}
+
+function lrpOfSlice(
+  { classNames, comparable }: JoinedSlices,
+  { truth, detections }: ReturnType<typeof slicePart>,
+  maxDets: number,
+): LrpSummary | null {
+  if (truth === undefined) return null;
+  return lrpErrors(truth, detections, { classCount: classNames.length, maxDets, meanOver: comparable });
 }

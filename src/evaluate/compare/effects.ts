@@ -5,12 +5,14 @@ import {
   conditionEffect,
   drawnCalibration,
   type Effect,
+  noVerdict,
   type RatioPerPicture,
   type Resampling,
   tallyAt,
 } from '#core';
-import type { JoinedSlices } from './joined-slices.ts';
+import { type JoinedSlices, picturesOf } from './joined-slices.ts';
 import { type Item, objectItems } from './pair-items.ts';
+import { LEAST_PICTURES } from './slice-figures.ts';
 
 /** Figures that need labels are absent without them. Changes are second − first. */
 export interface SliceEffects {
@@ -93,8 +95,26 @@ export function effectsOf(
   compared: ComparedPictures,
   resampling: Resampling,
 ): SliceEffects {
-  const effects = [...ratios].map(([name, ratio]) => [name, conditionEffect(ratio, compared, resampling)]);
+  const few = [compared.first, compared.second].find(
+    (condition) => picturesOf(condition).length < LEAST_PICTURES,
+  );
+  const effects = [...ratios].map(([name, ratio]) => {
+    const effect = conditionEffect(ratio, compared, resampling);
+    return [name, few === undefined ? effect : withoutVerdict(effect, few)];
+  });
   return Object.fromEntries(effects) as SliceEffects;
+}
+
+/** What was counted camera by camera stays; what would be said of it does not. */
+function withoutVerdict(effect: Effect, few: ComparedPictures['first']): Effect {
+  const none = noVerdict(
+    `${few.name} has ${picturesOf(few).length} pictures; a change needs ${LEAST_PICTURES} or more`,
+  );
+  return {
+    ...effect,
+    ...{ first: none, second: none, pooled: none, within: none, byCamera: none },
+    signsDisagree: false,
+  };
 }
 
 function objectScores(

@@ -114,7 +114,8 @@ function turned(figures: SliceFigures): SliceFigures {
   return Object.fromEntries(entries) as SliceFigures;
 }
 
-const LEAST_PICTURES = 5;
+/** Fewest pictures of a slice: resampled within cameras, fewer hardly vary, and their intervals are far too narrow. */
+export const LEAST_PICTURES = 10;
 
 function whyTooFew(
   { pooled }: LabelledTables,

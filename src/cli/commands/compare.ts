@@ -1,0 +1,37 @@
+// `edge-detect compare`: whether a detector says the same by day and at dusk, and with which thresholds to run it.
+import { join } from 'node:path';
+import { compareModel, comparisonResults, writeComparison } from '#evaluate';
+import { createRunFolder } from '#runtime';
+import { comparisonLines } from '../compare-lines.ts';
+import { readCompareRequest } from '../compare-request.ts';
+import type { Config } from '../config.ts';
+import { print, printJson, say } from '../output.ts';
+import { createProgressBar } from '../progress-bar.ts';
+
+const LABELS = { parted: 'slices', predicted: 'pictures' } as const;
+
+export async function compare(config: Config, signal: AbortSignal): Promise<void> {
+  let made: Promise<string> | undefined;
+  // Rendered pictures need it early; else a run that fails leaves no folder.
+  const folder = () => {
+    made ??= createRunFolder({
+      project: config.text('project') ?? join('runs', 'detect'),
+      name: config.text('name') ?? 'compare',
+      existOk: config.flag('exist_ok') ?? false,
+    });
+    return made;
+  };
+  const request = await readCompareRequest(config, folder);
+  const bar = createProgressBar();
+  const comparison = await compareModel(request, {
+    signal,
+    onPicture: (stage, done, total) => bar.show(LABELS[stage], done, total, 'pictures'),
+  }).finally(() => bar.stop());
+  const { withoutThresholds } = await writeComparison(comparison, await folder(), {
+    plots: config.flag('plots') ?? true,
+  });
+  if (config.flag('json')) printJson(comparisonResults(comparison));
+  else for (const line of comparisonLines(comparison)) print(line);
+  if (withoutThresholds !== undefined) say(`no thresholds.json: ${withoutThresholds}`);
+  say(`results in ${await folder()}`);
+}

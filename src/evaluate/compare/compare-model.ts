@@ -1,0 +1,94 @@
+// One model over pictures of two or more conditions: found, predicted, compared.
+import { type PredictOptions, predictDataset } from '../predict.ts';
+import { classesOf, describeRun, type RanWith } from '../val/validate-model.ts';
+import { type CompareOptions, type CompareReport, compareSlices } from './compare.ts';
+import { loadPictureSet, type PictureSetRequest } from './picture-sets.ts';
+import { type SliceRule, slicePictures } from './slice-rules.ts';
+import { withPredictions } from './slices.ts';
+
+export interface CompareRequest {
+  /** ONNX file. */
+  readonly model: string;
+  readonly pictures: PictureSetRequest;
+  readonly rule: SliceRule;
+  /** Only these slices. Default: all. */
+  readonly slices?: readonly string[];
+  /** Slice that the others are compared with. Default: `day` where there is one, else the first. */
+  readonly reference?: string;
+  readonly predict?: Omit<PredictOptions, 'signal' | 'onPicture' | 'onOpened' | 'classes'>;
+  /** Classes, resampling, thresholds. */
+  readonly options?: CompareOptions;
+}
+
+export interface CompareContext {
+  readonly signal?: AbortSignal;
+  readonly onPicture?: (stage: 'parted' | 'predicted', done: number, total: number) => void;
+}
+
+export interface ModelComparison {
+  readonly ranWith: RanWith;
+  /** Of the model. */
+  readonly classNames: readonly string[];
+  readonly source: string;
+  readonly rule: SliceRule['kind'];
+  /** The first slice. */
+  readonly reference: string;
+  readonly report: CompareReport;
+  /** What the slices rest on, in words. */
+  readonly remarks: readonly string[];
+  readonly options: CompareOptions;
+}
+
+/**
+ * @throws DataError, ConfigError as `slicePictures` and `compareSlices`; ModelError where the file is no detector known
+ * here; the reason of the signal
+ */
+export async function compareModel(
+  {
+    model: path,
+    pictures: wanted,
+    rule,
+    slices: names,
+    reference,
+    predict = {},
+    options = {},
+  }: CompareRequest,
+  { signal, onPicture }: CompareContext = {},
+): Promise<ModelComparison> {
+  const set = await loadPictureSet(wanted);
+  const { slices, classNames, remarks } = await slicePictures(set, rule, {
+    ...(signal && { signal }),
+    ...(names && { names }),
+    ...(reference !== undefined && { reference }),
+    onPicture: (done, total) => onPicture?.('parted', done, total),
+  });
+  const pictures = [
+    ...new Map(slices.flatMap((slice) => slice.pictures.map((one) => [one.path, one]))).values(),
+  ].map(({ path: file }) => ({ path: file }));
+  let ranWith: RanWith | undefined;
+  const predictions = await predictDataset(path, pictures, {
+    ...predict,
+    ...classesOf(options),
+    onOpened: (detector) => {
+      ranWith = describeRun(path, detector);
+    },
+    ...(signal && { signal }),
+    onPicture: (done, total) => onPicture?.('predicted', done, total),
+  });
+  if (ranWith === undefined) throw new Error('a model that predicted was opened');
+  const report = compareSlices(
+    withPredictions(slices, pictures, predictions),
+    { model: predictions.classNames, ...(classNames && { labels: classNames }) },
+    options,
+  );
+  return {
+    ranWith,
+    classNames: predictions.classNames,
+    source: set.source,
+    rule: rule.kind,
+    reference: slices[0]?.name ?? '',
+    report,
+    remarks: [...(set.split === undefined ? [] : [`split ${set.split}`]), ...remarks],
+    options,
+  };
+}
