@@ -1,7 +1,6 @@
 // Opens a model and makes a detector of it: head, preprocessing, thresholds and suppression in one value.
 import type { ScoreScale, SuppressionPolicy, SuppressionSetting, ThresholdPolicy } from '#core';
 import {
-  BOX_UNCERTAINTY_SUPPRESSION,
   ConfigError,
   createDecoder,
   createInputWriter,
@@ -14,7 +13,6 @@ import {
   thresholdRequirement,
   toCalibrator,
   toFittedSuppression,
-  UNCERTAINTY_SUPPRESSION,
   whyOtherSuppression,
   whyUnavailable,
 } from '#core';
@@ -26,8 +24,8 @@ export interface DetectorOptions extends ModelOptions {
   /** Default: fixed at 0.25. */
   readonly threshold?: ThresholdPolicy;
   /**
-   * `auto` (default) is the one that the calibrator in effect was fitted after; without a calibrator it orders by the
-   * uncertainty that the model has, else by score alone.
+   * `auto` (default) is the one that the calibrator in effect was fitted after, else `hard`: on seven road cameras
+   * ordering by uncertainty gained nothing (see the study `policies`).
    */
   readonly suppression?: SuppressionPolicy | 'auto';
   /** IoU in [0, 1] above which a box suppresses another. Default: the calibrator's, else 0.7. */
@@ -125,7 +123,7 @@ function chooseSetting(path: string, model: OpenModel, options: DetectorOptions)
   const { suppression: asked = 'auto', iou, agnostic } = options;
   const fitted = calibrator && parseFittedSuppression(calibrator.suppression, path);
   const setting = {
-    suppression: asked !== 'auto' ? asked : (fitted?.suppression ?? suppressionFor(model)),
+    suppression: asked !== 'auto' ? asked : (fitted?.suppression ?? HARD_SUPPRESSION),
     iou: iou ?? fitted?.iou ?? POSTPROCESS_DEFAULTS.iou,
     agnostic: agnostic ?? fitted?.agnostic ?? POSTPROCESS_DEFAULTS.agnostic,
   };
@@ -146,11 +144,6 @@ function scaleOf(path: string, { calibrator, classNames }: OpenModel): ScoreScal
   if (calibrator === undefined) return undefined;
   const { classes } = toCalibrator(calibrator, classNames, path);
   return { maps: classes.map(({ map }) => map), minScore: calibrator.minScore };
-}
-
-function suppressionFor({ capabilities }: OpenModel): SuppressionPolicy {
-  if (capabilities.scoreVariance) return UNCERTAINTY_SUPPRESSION;
-  return capabilities.boxVariance ? BOX_UNCERTAINTY_SUPPRESSION : HARD_SUPPRESSION;
 }
 
 function refuse(
