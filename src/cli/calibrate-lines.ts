@@ -66,7 +66,7 @@ function changeText(figure: Figure): string {
     : `${signed(figure.value)} (${signed(figure.low)} to ${signed(figure.high)})`;
 }
 
-function classLines({ study: { classes } }: ModelCalibration): string[] {
+function classLines({ study: { classes }, folds }: ModelCalibration): string[] {
   const head = [
     'Objects',
     'Fitted on',
@@ -91,9 +91,13 @@ function classLines({ study: { classes } }: ModelCalibration): string[] {
         ...(one.map === null ? ['raw', 'raw', 'raw'] : one.becomes.map((value) => fixed(value))),
       ]),
     ),
-    ...classes.flatMap(({ className, whyKept }) =>
-      whyKept === undefined ? [] : [`${className} keeps raw scores: ${whyKept}`],
-    ),
+    ...classes.flatMap(({ className, whyKept, foldsWithoutMap }) => {
+      if (whyKept !== undefined) return [`${className} keeps raw scores: ${whyKept}`];
+      if (foldsWithoutMap === 0) return [];
+      return [
+        `${className}: judged raw in ${foldsWithoutMap} of ${folds.foldCount} parts, whose others are too few for a map`,
+      ];
+    }),
   ];
 }
 

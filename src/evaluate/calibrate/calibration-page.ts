@@ -140,7 +140,7 @@ function classTable({ classes }: CalibrationStudy): ReportBlock {
       { label: '0.25' },
       { label: '0.5' },
       { label: '0.75' },
-      { label: 'Kept raw because' },
+      { label: 'Remark' },
     ],
     rows: classes.map((one) => [
       one.className,
@@ -153,9 +153,13 @@ function classTable({ classes }: CalibrationStudy): ReportBlock {
       one.ap.raw,
       one.ap.calibrated,
       ...one.becomes,
-      one.whyKept ?? '',
+      one.whyKept === undefined ? judgedRaw(one.foldsWithoutMap) : `kept raw: ${one.whyKept}`,
     ]),
   };
+}
+
+function judgedRaw(parts: number): string {
+  return parts === 0 ? '' : `judged raw in ${parts} parts, whose others are too few for a map`;
 }
 
 function precisionText({ averagePrecision, minScore }: CalibrationStudy): ReportBlock {

@@ -57,6 +57,8 @@ export interface ClassStudy {
   readonly map: CalibrationMap | null;
   /** Why scores stay as they are. */
   readonly whyKept?: string;
+  /** Parts that were held out from too little to fit a map: their scores stayed raw in the figures. */
+  readonly foldsWithoutMap: number;
   /** LaECE0 of the class, cross-fitted. */
   readonly laEce0: Pair;
   /** D-ECE within the class, cross-fitted. */
@@ -113,22 +115,28 @@ export function studyCalibration(
     minScore,
     maxDets,
     folds: folds.folds,
-  }).detections;
+  });
   const figures = { classCount, mapped, maxDets };
   const crossFit = {
     raw: scoreFigures(truth, detections, figures),
-    calibrated: scoreFigures(truth, held, figures),
+    calibrated: scoreFigures(truth, held.detections, figures),
     sameBoxes: {
       raw: sameBoxFigures(rows, rows.scores),
       calibrated: sameBoxFigures(rows, crossFitRows(rows, folds.folds, { kind: method }).scores),
     },
-    intervals: errorIntervals(truth, { raw: detections, calibrated: held }, folds, {
+    intervals: errorIntervals(truth, { raw: detections, calibrated: held.detections }, folds, {
       ...figures,
       ...(options.resamples === undefined ? {} : { resamples: options.resamples }),
     }),
   };
   const precision = precisionOfMaps(truth, detections, calibrator, { minScore, maxDets });
-  const classes = classStudies(classNames, calibrator, crossFit, precision);
+  const withoutMap = classNames.map(
+    (_, id) => held.calibrators.filter(({ classes: own }) => !own[id]?.map).length,
+  );
+  const classes = classStudies(classNames, calibrator, crossFit, precision).map((one, id) => ({
+    ...one,
+    foldsWithoutMap: withoutMap[id] ?? 0,
+  }));
   return {
     calibrator,
     study: {
@@ -189,8 +197,8 @@ function classStudies(
   { classes }: Calibrator,
   { raw, calibrated }: CrossFitFigures,
   { raw: rawAp, reported }: Precision,
-): ClassStudy[] {
-  return classes.map((entry, id): ClassStudy => {
+): Omit<ClassStudy, 'foldsWithoutMap'>[] {
+  return classes.map((entry, id) => {
     const pair = (of: (figures: ScoreFigures) => number | null | undefined): Pair => ({
       raw: of(raw) ?? null,
       calibrated: of(calibrated) ?? null,
