@@ -34,7 +34,7 @@ describe('calibrate', () => {
       raw.lines[0]?.detections[0]?.confidence ?? 0,
       2,
     );
-    const other = await folder.run(['predict', 'model=own-calibrated.onnx', ...words, 'nms=hard']);
+    const other = await folder.run(['predict', 'model=own-calibrated.onnx', ...words, 'nms=uncertainty']);
     expect(faultsOfRefusal(other, 3)).toEqual([]);
   });
 

@@ -50,7 +50,7 @@ describe('a model of ours', () => {
     expect(calibration.outPath).toBe(join(folder, 'own-calibrated.onnx'));
     const carried = readCalibrator(readMetadata((await loadModelFile(calibration.outPath)).model));
     expect(carried).toEqual(calibration.stored);
-    expect(carried?.suppression).toMatchObject({ kind: 'uncertainty', iou: 0.7, agnostic: false });
+    expect(carried?.suppression).toMatchObject({ kind: 'hard', iou: 0.7, agnostic: false });
     expect(readCalibrator(readMetadata((await loadModelFile(own)).model))).toBeUndefined();
     const entry = carried?.classes['light'];
     const map = entry && 'map' in entry ? entry.map : undefined;
