@@ -1,4 +1,5 @@
 // One model over pictures of two or more conditions: found, predicted, compared.
+import { matchClasses } from '../class-matching.ts';
 import { type PredictOptions, predictDataset } from '../predict.ts';
 import { classesOf, describeRun, type RanWith } from '../val/validate-model.ts';
 import { type CompareOptions, type CompareReport, compareSlices } from './compare.ts';
@@ -71,6 +72,8 @@ export async function compareModel(
     ...classesOf(options),
     onOpened: (detector) => {
       ranWith = describeRun(path, detector);
+      // Names that do not fit are known now, and not only after every picture was predicted.
+      if (classNames !== undefined) matchClasses(classNames, detector.classNames, options);
     },
     ...(signal && { signal }),
     onPicture: (done, total) => onPicture?.('predicted', done, total),

@@ -342,3 +342,23 @@ describe('thresholds per condition on pictures that did not choose them', () => 
     for (const trial of report.trials ?? []) expect(estimate(trial.f1Gain).value).toBe(0);
   });
 });
+
+describe('a slice of few pictures', () => {
+  const few = slice({ name: 'dusk', cameras: { a: 5, b: 4 }, score: () => 0.4, startSeconds: 36_000 });
+
+  it('gets no verdict, however many objects it shows', () => {
+    const { effects, differences } = pairOf(compareSlices([day, few], names, fast));
+    expect(effects.recall?.within).toEqual({
+      kind: 'none',
+      reason: 'dusk has 9 pictures; a change needs 10 or more',
+    });
+    expect(differences?.ap50).toEqual({
+      kind: 'none',
+      reason: 'dusk has 9 pictures; figures need 10 or more',
+    });
+    expect(effects.recall?.perCamera.map(({ pictures }) => pictures)).toEqual([
+      [6, 5],
+      [6, 4],
+    ]);
+  });
+});
