@@ -20,7 +20,12 @@ export function comparisonLines({ report, reference, remarks }: ModelComparison)
   return [
     ...(labelled ? labelledTable(report) : unlabelledTable(report.slices)),
     ...own.flatMap((comparison) => ['', ...changeLines(comparison)]),
-    ...(more === 0 ? [] : ['', `${more} more pairs of slices are in the report; reference= names another`]),
+    ...(more === 0
+      ? []
+      : [
+          '',
+          `${more === 1 ? 'one more pair of slices is' : `${more} more pairs of slices are`} in the report; reference= names another`,
+        ]),
     ...trialLines(report),
     ...remarks.map((remark, place) => (place === 0 ? `\n${remark}` : remark)),
     ...own.flatMap(({ warnings }) => warnings).map((warning) => `beware: ${warning}`),

@@ -21,7 +21,7 @@ export function verdictBlocks({ thresholds, slices }: CompareReport): ReportBloc
         ...conditions.map(({ bestF1, objects }) => {
           if (bestF1.kind === 'none') return `no verdict (${objects} objects)`;
           const { threshold } = bestF1;
-          if (threshold.kind === 'none') return `no verdict (${threshold.reason})`;
+          if (threshold.kind === 'none') return `no verdict (${objects} objects)`;
           return `${plainFigure(threshold.value)} [${plainFigure(threshold.low)}, ${plainFigure(threshold.high)}]`;
         }),
       ]),
@@ -30,8 +30,8 @@ export function verdictBlocks({ thresholds, slices }: CompareReport): ReportBloc
 }
 
 const PROTOCOLS = {
-  'first-half-per-camera': 'first half of each camera chooses, second half tests',
-  'leave-one-camera-out': 'other cameras choose, the one left out tests',
+  'first-half-per-camera': 'halves of each camera',
+  'leave-one-camera-out': 'a camera left out',
 } as const;
 
 export function trialBlocks({ trials }: CompareReport): ReportBlock[] {
@@ -39,7 +39,8 @@ export function trialBlocks({ trials }: CompareReport): ReportBlock[] {
   return [
     {
       kind: 'table',
-      caption: 'A threshold for each slice less one threshold for all, on pictures that did not choose',
+      caption:
+        'A threshold for each slice less one for all, on pictures that did not choose: the second half of each camera by its first, or each camera by the others',
       columns: ['trial', 'objects', 'F1', 'recall at equal precision', 'F1, whole cameras drawn'].map(
         (label) => ({
           label,

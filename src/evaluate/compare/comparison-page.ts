@@ -181,13 +181,10 @@ function pairBlocks({ objects, samePictures, tracks, first, second }: SliceCompa
     const rows: [string, Figure][] = [
       ['mean drop', drift.meanDrop],
       ['median drop', drift.medianDrop],
-      ['90th percentile of the drop', drift.p90Drop],
-      ['mean drop where seen in both', drift.meanDropSeenInBoth],
-      ['mean drop in logits, seen in both', drift.meanLogitDropSeenInBoth],
-      [
-        `of ${drift.aboveInFirst} above ${drift.threshold.toFixed(3)} in ${first}, stay above it`,
-        drift.retained,
-      ],
+      ['90 % drop less than', drift.p90Drop],
+      ['mean drop, seen in both', drift.meanDropSeenInBoth],
+      ['the same in logits', drift.meanLogitDropSeenInBoth],
+      [`stay above ${drift.threshold.toFixed(3)}, of ${drift.aboveInFirst}`, drift.retained],
       ...(drift.meanVarianceRise.kind === 'none'
         ? []
         : [['mean rise of the variance', drift.meanVarianceRise] as [string, Figure]]),

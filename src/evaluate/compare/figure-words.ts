@@ -26,8 +26,8 @@ export function changesOf({ effects }: SliceComparison): ChangeRow[] {
     ...row('recall', effects.recall),
     ...row('precision', effects.precision),
     ...row('false alarms a picture', effects.falseAlarmsPerPicture),
-    ...row('signed error, score - hit', effects.signedCorrect),
-    ...row('signed error, score - IoU', effects.signedQuality),
+    ...row('signed error (score - hit)', effects.signedCorrect),
+    ...row('signed error (score - IoU)', effects.signedQuality),
     ...row('score of a box', effects.meanScore),
     ...row('boxes a picture', effects.boxesPerPicture),
   ];
@@ -62,11 +62,11 @@ export function headlineOf(comparison: SliceComparison): string {
     return labels.length === 0 ? [] : [`${word}: ${labels.join(', ')}`];
   };
   const parts = [
-    ...(sure.length === 0 ? [] : [`changed: ${sure.join(', ')}`]),
+    ...(sure.length === 0 ? [] : [`changed ${sure.join(', ')}`]),
     ...named('not shown to change', (change) => change.kind === 'estimate' && sureSign(change) === 0),
     ...named('no verdict', (change) => change.kind === 'none'),
   ];
-  return `${comparison.first} to ${comparison.second}, ${parts.join('; ')}.`;
+  return `${comparison.first} to ${comparison.second}: ${parts.join('; ')}.`;
 }
 
 /** `-0.120 [-0.150, -0.090]`. */
