@@ -104,7 +104,10 @@ function classLines({ study: { classes }, folds }: ModelCalibration): string[] {
 function remarks({ study: { averagePrecision, minScore, method } }: ModelCalibration): string[] {
   const { largestChange, largestChangeWithoutTail } = averagePrecision;
   return [
-    `the ${method} maps, fitted on all pictures, change no class's AP by more than ${largestChange.toExponential(1)}; boxes below raw ${minScore}, which are not reported any more, by ${fixed(largestChangeWithoutTail, 4)} at most`,
+    largestChange === 0
+      ? `the ${method} maps, fitted on all pictures, leave each class's AP exactly as it was`
+      : `the ${method} maps, fitted on all pictures, change no class's AP by more than ${largestChange.toExponential(1)}`,
+    `boxes below raw ${minScore} are not reported with a map: worth ${fixed(largestChangeWithoutTail, 4)} AP of a class at most`,
   ];
 }
 

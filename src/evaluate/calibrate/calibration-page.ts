@@ -58,6 +58,7 @@ export function calibrationPage(calibration: ModelCalibration, chart: Chart | un
         blocks: [
           ...(chart ? [{ kind: 'figure', chart } as const] : []),
           figuresTable(study),
+          conventionText(study),
           intervalText(study),
         ],
       },
@@ -68,7 +69,7 @@ export function calibrationPage(calibration: ModelCalibration, chart: Chart | un
   });
 }
 
-function headlines({ crossFit: { raw, calibrated, intervals } }: CalibrationStudy): ReportFact[] {
+function headlines({ target, crossFit: { raw, calibrated, intervals } }: CalibrationStudy): ReportFact[] {
   const fact = (
     label: string,
     values: readonly (number | null)[],
@@ -78,55 +79,65 @@ function headlines({ crossFit: { raw, calibrated, intervals } }: CalibrationStud
     value: `${digits(values[0])} → ${digits(values[1])}`,
     note: `change ${figureText(change)}`,
   });
-  return [
-    fact(
-      'D-ECE',
-      [raw.dEce.measured?.error ?? null, calibrated.dEce.measured?.error ?? null],
-      intervals.dEce,
-    ),
+  const dEce = fact(
+    'D-ECE',
+    [raw.dEce.measured?.error ?? null, calibrated.dEce.measured?.error ?? null],
+    intervals.dEce,
+  );
+  const laEce0 = [
     fact('LaECE0', [raw.quality.laEce.mean, calibrated.quality.laEce.mean], intervals.laEce0),
-    fact(
-      'LaECE0 of classes with a map',
-      [raw.laEce0OfMapped, calibrated.laEce0OfMapped],
-      intervals.laEce0OfMapped,
-    ),
+    ...(raw.laEce0OfMapped === raw.quality.laEce.mean
+      ? []
+      : [
+          fact(
+            'LaECE0 of mapped classes',
+            [raw.laEce0OfMapped, calibrated.laEce0OfMapped],
+            intervals.laEce0OfMapped,
+          ),
+        ]),
   ];
+  return target === 'quality' ? [...laEce0, dEce] : [dEce, ...laEce0];
 }
 
-function figuresTable({ crossFit, target, minScore }: CalibrationStudy): ReportBlock {
+function figuresTable({ crossFit }: CalibrationStudy): ReportBlock {
   const { raw, calibrated, sameBoxes } = crossFit;
   const row = (name: string, of: (side: typeof raw) => number | null | undefined) =>
     [name, of(raw) ?? null, of(calibrated) ?? null] as const;
   const same = (name: string, of: (side: typeof sameBoxes.raw) => number | null) =>
-    [`${name}, same boxes`, of(sameBoxes.raw), of(sameBoxes.calibrated)] as const;
+    [`Same boxes: ${name}`, of(sameBoxes.raw), of(sameBoxes.calibrated)] as const;
   return {
     kind: 'table',
-    caption: `Scores of 0.3 (D-ECE, recall, LRP) or 0.01 (LaECE0, LaACE0) or more on their own scale; same boxes: those with a raw score of ${minScore} or more, against ${TARGET[target]}`,
+    caption: 'Cross-fitted figures',
     columns: [{ label: 'Figure' }, { label: 'raw', digits: 4 }, { label: 'calibrated', digits: 4 }],
     rows: [
       row('D-ECE', ({ dEce }) => dEce.measured?.error),
-      row('D-ECE that right scores would show by chance', ({ dEceByChance }) => dEceByChance),
+      row('… of right scores', ({ dEceByChance }) => dEceByChance),
       row('LaECE0', ({ quality }) => quality.laEce.mean),
-      row('LaECE0 of classes with a map', ({ laEce0OfMapped }) => laEce0OfMapped),
+      row('… of mapped classes', ({ laEce0OfMapped }) => laEce0OfMapped),
       row('LaACE0', ({ quality }) => quality.laAce.mean),
       row('Score − IoU', ({ quality }) => quality.signed),
       row('Brier score', ({ dEce }) => dEce.brier),
       row('Log loss', ({ dEce }) => dEce.nll),
-      same('Error', ({ error }) => error),
-      same('Score − truth', ({ signed }) => signed),
-      same('Brier score', ({ brier }) => brier),
-      same('Log loss', ({ nll }) => nll),
+      same('error', ({ error }) => error),
+      same('score − truth', ({ signed }) => signed),
+      same('Brier', ({ brier }) => brier),
+      same('log loss', ({ nll }) => nll),
       row('Recall at 0.3', ({ dEce }) => dEce.recall),
       row('LRP at 0.3', ({ lrp }) => lrp),
-      row('Best LRP (any threshold)', ({ optimalLrp }) => optimalLrp),
+      row('LRP at its best', ({ optimalLrp }) => optimalLrp),
     ],
   };
+}
+
+function conventionText({ target, minScore }: CalibrationStudy): ReportBlock {
+  const text = `D-ECE, Brier score, log loss, recall and LRP count scores of 0.3 or more, LaECE0 and LaACE0 of 0.01 or more, each on its own scale: other boxes before than after. "Same boxes" are those with a raw score of ${minScore} or more, held against ${TARGET[target]}. "Of right scores" is the D-ECE that chance alone leaves on so few boxes; "mapped" are classes that got a map.`;
+  return { kind: 'text', text };
 }
 
 function classTable({ classes }: CalibrationStudy): ReportBlock {
   return {
     kind: 'table',
-    caption: 'Errors are cross-fitted; 0.25, 0.5 and 0.75: what such raw scores become',
+    caption: '0.25, 0.5 and 0.75: what such raw scores become',
     columns: [
       { label: 'Class' },
       { label: 'Objects' },
@@ -164,7 +175,7 @@ function judgedRaw(parts: number): string {
 
 function precisionText({ averagePrecision, minScore }: CalibrationStudy): ReportBlock {
   const { largestChange, largestChangeWithoutTail } = averagePrecision;
-  const text = `The maps change no class's AP by more than ${largestChange.toExponential(1)}. Boxes below a raw score of ${minScore}, which a calibrated model does not report, are worth ${largestChangeWithoutTail.toFixed(4)} at most.`;
+  const text = `${unchangedPrecision(largestChange)} Boxes below a raw score of ${minScore}, which a calibrated model does not report, are worth ${largestChangeWithoutTail.toFixed(4)} at most.`;
   return { kind: 'text', text };
 }
 
@@ -177,7 +188,13 @@ function intervalText({ crossFit: { intervals } }: CalibrationStudy): ReportBloc
   return { kind: 'text', text };
 }
 
-export function figureText(figure: Figure): string {
+function unchangedPrecision(largestChange: number): string {
+  return largestChange === 0
+    ? "The maps, fitted on all pictures, leave each class's AP exactly as it was."
+    : `The maps, fitted on all pictures, change no class's AP by more than ${largestChange.toExponential(1)}.`;
+}
+
+function figureText(figure: Figure): string {
   if (figure.kind === 'none') return `no verdict (${figure.reason})`;
   return `${signed(figure.value)} (${signed(figure.low)} to ${signed(figure.high)})`;
 }

@@ -62,7 +62,7 @@ function byCamera(cameras: readonly string[], foldCount: number | undefined): Pi
     cameras: names,
     description:
       count === names.length
-        ? `each of ${names.length} cameras by maps that were fitted on the other ${names.length - 1}`
+        ? `each of ${names.length} cameras by maps that were fitted on the other${names.length > 2 ? ` ${names.length - 1}` : ''}`
         : `${names.length} cameras in ${count} parts, each by maps that were fitted on the others`,
   };
 }
