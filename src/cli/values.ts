@@ -79,9 +79,9 @@ function parseNumber(key: string, word: string, type: 'number' | 'integer', boun
   return value;
 }
 
-/** The default, where it is one number. */
+/** The default, where it begins with a number: that of the first command that is named. */
 function usual(defaultText: string | undefined): number | undefined {
-  const value = Number(defaultText);
+  const value = Number.parseFloat(defaultText ?? '');
   return Number.isFinite(value) ? value : undefined;
 }
 
