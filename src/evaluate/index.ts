@@ -28,7 +28,6 @@ export type { ScoreShifts } from './compare/score-shifts.ts';
 export { signedErrorOf } from './compare/signed-error.ts';
 export type { SliceFigures } from './compare/slice-figures.ts';
 export type { SliceRule } from './compare/slice-rules.ts';
-export { parseZone } from './compare/slice-rules.ts';
 export type {
   ComparedPicture,
   FrameTable,
@@ -44,6 +43,7 @@ export {
   timeOfName,
   withPredictions,
 } from './compare/slices.ts';
+export { parseZone } from './compare/time-zone.ts';
 export { comparisonResults, writeComparison } from './compare/write-comparison.ts';
 export type { PredictOptions } from './predict.ts';
 export { PREDICT_DEFAULTS, predictDataset, predictPictures } from './predict.ts';

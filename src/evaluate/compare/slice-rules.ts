@@ -2,7 +2,7 @@
 // place, another set, or the same pictures rendered in another light.
 import { mkdir, readFile } from 'node:fs/promises';
 import { basename, join } from 'node:path';
-import { ConfigError, DataError, firstLight, LIGHT_LADDER, measureLight, nearest, type Size } from '#core';
+import { DataError, firstLight, LIGHT_LADDER, measureLight, nearest, type Size } from '#core';
 import { encodePicture, openPicture, readPicture } from '#data/images';
 import { CIVIL_LIMITS, sunLight } from '#data/sun';
 import { writeWholeFile } from '#runtime';
@@ -64,7 +64,7 @@ export interface SliceContext {
   readonly onPicture?: (done: number, total: number) => void;
 }
 
-/** @throws DataError where a picture or table cannot be read, or fewer than two slices come out; ConfigError for a zone or place that is none */
+/** @throws DataError where a picture or table cannot be read, or fewer than two slices come out; ConfigError for a place that is none */
 export async function slicePictures(
   set: PictureSet,
   rule: SliceRule,
@@ -144,7 +144,7 @@ function cameraRemark(pictures: readonly ComparedPicture[], from: string): strin
   const cameras = new Set(pictures.map(({ camera }) => camera));
   return cameras.size === 1 && cameras.has('')
     ? 'all pictures count as of one camera: file names do not begin with that of several (CAMERA-...)'
-    : `${cameras.size} cameras, ${from}`;
+    : `${cameras.size} camera${cameras.size === 1 ? '' : 's'}, ${from}`;
 }
 
 const FROM_NAMES = 'by the beginning of the file names (CAMERA-...)';
@@ -286,17 +286,4 @@ async function byRendering(
       `the rendered pictures lie in ${folder}`,
     ],
   };
-}
-
-/** @param text `+08:00`, `-0330` or `Z` @returns s east of Greenwich @throws ConfigError for anything else */
-export function parseZone(text: string): number {
-  if (text === 'Z' || text === 'UTC') return 0;
-  const found = /^([+-])(\d{2}):?(\d{2})$/.exec(text);
-  const [hours, minutes] = [Number(found?.[2]), Number(found?.[3])];
-  if (found !== null && hours <= 14 && minutes < 60) {
-    return (found[1] === '-' ? -1 : 1) * (3600 * hours + 60 * minutes);
-  }
-  throw new ConfigError(`timezone=${text} is no offset from UTC`, {
-    hint: 'write timezone=+08:00 (east of Greenwich), or timezone=Z',
-  });
 }
