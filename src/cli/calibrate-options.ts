@@ -24,7 +24,7 @@ export const CALIBRATE_OPTIONS: readonly OptionSpec[] = [
     key: 'groups',
     type: 'string',
     choices: ['camera', 'none'],
-    defaultText: 'camera where file names begin with one (CAMERA-...)',
+    defaultText: 'camera where file names begin with one (CAMERA-... or CAMERA_...)',
     help: 'what is held out together when the maps are judged',
     commands: CALIBRATE,
   },

@@ -2,7 +2,7 @@
 import { basename } from 'node:path';
 import { DataError, foldsOfGroups } from '#core';
 
-/** `camera`: the file name up to its first `-`; `none`: blocks of pictures that lie next to each other by name. */
+/** `camera`: the file name up to its first `-` or `_`; `none`: blocks of pictures that lie next to each other by name. */
 export type PictureGrouping = 'camera' | 'none';
 
 export interface PictureFolds {
@@ -28,6 +28,9 @@ export interface PictureFoldsOptions {
 
 const BLOCKS = 5;
 
+/** More names than these would hide the sentence that they stand in. */
+const MOST_NAMED = 12;
+
 /**
  * @param paths of the pictures
  * @throws DataError where cameras are asked for and the names tell of none, or there are too few pictures for the folds
@@ -40,7 +43,7 @@ export function pictureFolds(
   if (cameras !== undefined) return byCamera(cameras, foldCount);
   if (grouping === 'camera') {
     throw new DataError(
-      'the names of the pictures tell of no several cameras (CAMERA-..., each with pictures)',
+      'the names of the pictures tell of no several cameras (CAMERA-... or CAMERA_..., each with pictures)',
       {
         hint: 'write groups=none to hold out blocks of pictures instead',
       },
@@ -53,6 +56,7 @@ function byCamera(cameras: readonly string[], foldCount: number | undefined): Pi
   const names = [...new Set(cameras)].sort();
   const folds = foldsOfGroups(cameras, foldCount);
   const count = foldCount ?? names.length;
+  const listed = names.length <= MOST_NAMED ? ` (${names.join(', ')})` : '';
   return {
     folds,
     groups: Int32Array.from(cameras, (camera) => names.indexOf(camera)),
@@ -62,8 +66,8 @@ function byCamera(cameras: readonly string[], foldCount: number | undefined): Pi
     cameras: names,
     description:
       count === names.length
-        ? `each of ${names.length} cameras by maps that were fitted on the other${names.length > 2 ? ` ${names.length - 1}` : ''}`
-        : `${names.length} cameras in ${count} parts, each by maps that were fitted on the others`,
+        ? `each of ${names.length} cameras${listed} by maps that were fitted on the other${names.length > 2 ? ` ${names.length - 1}` : ''}`
+        : `${names.length} cameras${listed} in ${count} parts, each by maps that were fitted on the others`,
   };
 }
 
@@ -92,7 +96,7 @@ function byBlocks(paths: readonly string[], foldCount: number): PictureFolds {
 
 /** undefined where the names tell of no several cameras: a prefix that only one picture has names no camera. */
 function camerasOf(paths: readonly string[]): readonly string[] | undefined {
-  const cameras = paths.map((path) => /^([^-]+)-/.exec(basename(path))?.[1]);
+  const cameras = paths.map((path) => /^([^-_]+)[-_]/.exec(basename(path))?.[1]);
   if (cameras.some((camera) => camera === undefined)) return undefined;
   const count = new Set(cameras).size;
   return count >= 2 && 2 * count <= paths.length ? (cameras as string[]) : undefined;

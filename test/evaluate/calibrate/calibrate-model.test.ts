@@ -122,7 +122,7 @@ it('writes figures, a page and the diagram', async () => {
     judgedOn: { cameras: ['cam0', 'cam1', 'cam2'] },
   });
   const page = await readFile(join(folder, 'report.html'), 'utf8');
-  expect(page).toContain('each of 3 cameras by maps that were fitted on the other 2');
+  expect(page).toContain('each of 3 cameras (cam0, cam1, cam2) by maps that were fitted on the other 2');
   expect(page).toContain('<svg');
   expect((await readFile(join(folder, 'reliability.png'))).subarray(1, 4).toString()).toBe('PNG');
 });

@@ -22,13 +22,18 @@ describe('pictures of several cameras', () => {
     expect(foldsOf(CAMERAS, folds).map((part) => new Set(part.map((path) => path[7])).size)).toEqual([
       1, 1, 1,
     ]);
-    expect(description).toBe('each of 3 cameras by maps that were fitted on the other 2');
+    expect(description).toBe('each of 3 cameras (a, b, c) by maps that were fitted on the other 2');
+  });
+
+  it('are told by an underscore too', () => {
+    const paths = CAMERAS.map((path) => path.replace('-', '_day-'));
+    expect(pictureFolds(paths).cameras).toEqual(['a', 'b', 'c']);
   });
 
   it('stay whole in fewer folds', () => {
     const { folds, description } = pictureFolds(CAMERAS, { foldCount: 2 });
     expect(foldsOf(CAMERAS, folds)).toEqual([named('b', 4), [...named('a', 3), ...named('c', 2)]]);
-    expect(description).toMatch(/^3 cameras in 2 parts/);
+    expect(description).toMatch(/^3 cameras \(a, b, c\) in 2 parts/);
   });
 
   it('are parted by picture with groups none', () => {
