@@ -103,6 +103,6 @@ function errorByChance(scores: Float64Array, { measured, convention }: Detection
   return sum / CHANCE_DRAWS;
 }
 
-export function meanOf(values: readonly number[]): number | null {
+function meanOf(values: readonly number[]): number | null {
   return values.length === 0 ? null : values.reduce((sum, value) => sum + value, 0) / values.length;
 }

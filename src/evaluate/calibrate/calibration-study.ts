@@ -23,7 +23,7 @@ import { type ErrorIntervals, errorIntervals } from './calibration-intervals.ts'
 import { keepRows } from './detection-rows.ts';
 import type { PictureFolds } from './picture-folds.ts';
 
-export const CALIBRATION_DEFAULTS = {
+const CALIBRATION_DEFAULTS = {
   method: 'beta',
   target: 'quality',
   minScore: 0.01,

@@ -2,7 +2,7 @@
 import type { DetectionTable } from '#core';
 
 /** What a row is chosen by. */
-export interface DetectionRow {
+interface DetectionRow {
   readonly classId: number;
   readonly score: number;
 }
