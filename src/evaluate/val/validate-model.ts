@@ -8,7 +8,7 @@ import {
   type SplitName,
 } from '#data/datasets';
 import type { OpenDetector } from '#runtime';
-import type { ClassMatchingOptions } from '../class-matching.ts';
+import { type ClassMatchingOptions, matchClasses } from '../class-matching.ts';
 import { type PredictOptions, predictDataset } from '../predict.ts';
 import {
   type EvaluationOptions,
@@ -76,7 +76,11 @@ export async function validateModel(
   const predictions = await predictDataset(model, pictures, {
     ...predict,
     ...classesOf(matching),
-    onOpened: (detector) => void opened.push(describeRun(model, detector)),
+    onOpened(detector) {
+      // Names that do not fit are said before the pictures are gone through.
+      matchClasses(dataset.classNames, detector.classNames, matching);
+      opened.push(describeRun(model, detector));
+    },
     ...(signal && { signal }),
     ...(onPicture && { onPicture }),
   });
