@@ -4,7 +4,7 @@ import type { ClassMatchingOptions, PredictOptions } from '#evaluate';
 import type { Config } from './config.ts';
 import { parseDevice } from './device.ts';
 import { defined } from './open.ts';
-import { readSuppression } from './policies.ts';
+import { readCalibratorChoice, readSuppression } from './policies.ts';
 
 export function readPredictOptions(config: Config): PredictOptions {
   const size = config.size('imgsz');
@@ -25,6 +25,7 @@ export function readPredictOptions(config: Config): PredictOptions {
     ...defined('iou', config.number('iou')),
     ...defined('maxDet', config.number('max_det')),
     ...defined('agnostic', config.flag('agnostic_nms')),
+    ...defined('calibrator', readCalibratorChoice(config)),
   };
 }
 

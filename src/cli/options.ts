@@ -168,14 +168,14 @@ export const OPTIONS: readonly OptionSpec[] = [
     choices: ['hard', 'soft', 'uncertainty', 'box-uncertainty', 'vote', 'wbf'],
     defaultText: 'hard',
     help: 'how overlapping boxes compete',
-    commands: [...RUN, 'calibrate', 'compare'],
+    commands: [...RUN, 'val', 'calibrate', 'compare'],
   },
   {
     key: 'calibrator',
     type: 'string',
     defaultText: 'the one that the model carries',
     help: 'off for raw scores, or the file of a calibrator for a model that carries none',
-    commands: RUN,
+    commands: [...RUN, 'val'],
   },
   {
     key: 'preset',

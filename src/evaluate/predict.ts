@@ -10,11 +10,11 @@ export interface PredictOptions
   extends Pick<ModelOptions, 'provider' | 'threads' | 'imageSize' | 'calibrator'> {
   /** Scores below are not reported. Default .001: AP needs the tail. */
   readonly conf?: number;
-  /** IoU above which a box suppresses another. Default .7. */
+  /** IoU above which a box suppresses another. Default: the calibrator's, else .7. */
   readonly iou?: number;
   /** Most detections per picture. Default 300. */
   readonly maxDet?: number;
-  /** Boxes of different classes suppress each other: for counting several classes as one. Default false. */
+  /** Boxes of different classes suppress each other: for counting several classes as one. Default: the calibrator's, else false. */
   readonly agnostic?: boolean;
   /** Names of the classes to report. Default: all. */
   readonly classes?: readonly string[];
@@ -29,7 +29,7 @@ export interface PredictOptions
 }
 
 /** What `predictDataset` runs with unless told otherwise. */
-export const PREDICT_DEFAULTS = { conf: 0.001, iou: 0.7, maxDet: 300, sessions: 2 } as const;
+export const PREDICT_DEFAULTS = { conf: 0.001, maxDet: 300, sessions: 2 } as const;
 
 /**
  * @param model path of an ONNX file
@@ -43,17 +43,18 @@ export async function predictDataset(
   pictures: readonly Pick<LabelledPicture, 'path'>[],
   options: PredictOptions = {},
 ): Promise<Predictions> {
-  const { conf, iou, maxDet, sessions } = { ...PREDICT_DEFAULTS, ...options };
-  const { agnostic = false, suppression = 'auto', classes } = options;
+  const { conf, maxDet, sessions } = { ...PREDICT_DEFAULTS, ...options };
+  const { iou, agnostic, suppression = 'auto', classes } = options;
   const detector = await openDetector(
     model,
     {
       ...modelOptions(options),
       sessions,
-      iou,
       maxDet,
-      agnostic,
       suppression,
+      // A calibrator brings its own: what is not asked for must not contradict it.
+      ...(iou === undefined ? {} : { iou }),
+      ...(agnostic === undefined ? {} : { agnostic }),
       threshold: { kind: 'fixed', base: conf },
     },
     ({ classNames }) => (classes === undefined ? {} : { classes: idsOf(classes, classNames, model) }),

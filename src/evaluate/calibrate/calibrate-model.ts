@@ -13,7 +13,7 @@ import type { SplitName } from '#data/datasets';
 import { type OnnxModelFile, ownFormat } from '#onnx';
 import { openDetector } from '#runtime';
 import { type ClassMatchingOptions, matchClasses } from '../class-matching.ts';
-import { PREDICT_DEFAULTS, type PredictOptions } from '../predict.ts';
+import type { PredictOptions } from '../predict.ts';
 import { type ModelValidation, type ValidateContext, validateModel } from '../val/validate-model.ts';
 import { type CalibrationStudy, studyCalibration } from './calibration-study.ts';
 import { type PictureFolds, type PictureGrouping, pictureFolds } from './picture-folds.ts';
@@ -123,10 +123,10 @@ async function readRun({ model, predict = {}, matching = {} }: CalibrateRequest)
   readonly suppression: NonNullable<PredictOptions['suppression']>;
   readonly fitted: FittedSuppression;
 }> {
-  const { iou = PREDICT_DEFAULTS.iou, agnostic = false, provider, imageSize } = predict;
-  const setting = { iou, agnostic: agnostic || matching.singleClass === true };
+  const { iou, agnostic = false, provider, imageSize } = predict;
   const detector = await openDetector(model, {
-    ...setting,
+    ...(iou === undefined ? {} : { iou }),
+    agnostic: agnostic || matching.singleClass === true,
     calibrator: 'off',
     suppression: predict.suppression ?? 'auto',
     ...(provider && { provider }),
@@ -139,7 +139,7 @@ async function readRun({ model, predict = {}, matching = {} }: CalibrateRequest)
       file,
       isOwn: ownFormat(metadata) !== undefined,
       suppression,
-      fitted: toFittedSuppression({ suppression, ...setting }),
+      fitted: toFittedSuppression({ suppression, iou: detector.iou, agnostic: detector.agnostic }),
     };
   } finally {
     await detector.close();
