@@ -1,7 +1,7 @@
 // What parts pictures into conditions: a column of a table, the light that is measured in them, the sun at their time and
 // place, another set, or the same pictures rendered in another light.
-import { mkdir, readFile } from 'node:fs/promises';
-import { basename, join } from 'node:path';
+import { access, mkdir, readFile } from 'node:fs/promises';
+import { basename, dirname, join } from 'node:path';
 import { DataError, firstLight, LIGHT_LADDER, measureLight, nearest, type Size } from '#core';
 import { encodePicture, openPicture, readPicture } from '#data/images';
 import { CIVIL_LIMITS, sunLight } from '#data/sun';
@@ -149,19 +149,31 @@ function cameraRemark(pictures: readonly ComparedPicture[], from: string): strin
 
 const FROM_NAMES = 'by the beginning of the file names (CAMERA-...)';
 
+/** The path as it is, or from beside the data set: a table of its pictures usually lies there. */
+async function readTable(path: string, source: string): Promise<string> {
+  const places = [path, join(source, path), join(dirname(source), path)];
+  const there = await Promise.all(
+    places.map((place) =>
+      access(place).then(
+        () => true,
+        () => false,
+      ),
+    ),
+  );
+  const place = places.find((_, index) => there[index]) ?? path;
+  return readFile(place, 'utf8').catch((cause: unknown) => {
+    throw new DataError(
+      `${place}: cannot be read (${cause instanceof Error ? cause.message : String(cause)})`,
+      { hint: 'write by=TABLE.csv:COLUMN, with the path from here or from beside the data set', cause },
+    );
+  });
+}
+
 async function byColumn(
   set: PictureSet,
   { table: path, column }: Extract<SliceRule, { kind: 'column' }>,
 ): Promise<Sliced> {
-  const text = await readFile(path, 'utf8').catch((cause: unknown) => {
-    throw new DataError(
-      `${path}: cannot be read (${cause instanceof Error ? cause.message : String(cause)})`,
-      {
-        hint: 'write by=TABLE.csv:COLUMN',
-        cause,
-      },
-    );
-  });
+  const text = await readTable(path, set.source);
   const table = parseFrameTable(text, path);
   const hasCamera = table.columns.includes('camera');
   const named = hasCamera ? (picture: string) => table.value(picture, 'camera') ?? '' : undefined;

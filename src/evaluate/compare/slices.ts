@@ -95,17 +95,20 @@ export interface FrameTable {
   value(picturePath: string, column: string): string | undefined;
 }
 
+/** The first of these that a table has names its pictures. */
+const PICTURE_COLUMNS: readonly string[] = ['file', 'picture', 'image', 'filename', 'path'];
+
 /**
- * @param text comma-separated, first line the names of columns, quotes as in RFC 4180; the column `file` names the
- * picture, by its path from anywhere or its file name alone
+ * @param text comma-separated, first line the names of columns, quotes as in RFC 4180; the column `file` (or `picture`,
+ * `image`, `filename`, `path`) names the picture, by its path from anywhere or its file name alone
  * @param path for messages
- * @throws DataError without a column `file`, for a row with another number of fields, for a file named twice
+ * @throws DataError without such a column, for a row with another number of fields, for a file named twice
  */
 export function parseFrameTable(text: string, path: string): FrameTable {
   const [columns = [], ...rows] = csvRows(text);
-  const fileColumn = columns.indexOf('file');
+  const fileColumn = columns.findIndex((name) => PICTURE_COLUMNS.includes(name));
   if (fileColumn < 0) {
-    throw new DataError(`${path}: no column 'file', found ${columns.join(', ')}`, {
+    throw new DataError(`${path}: no column ${PICTURE_COLUMNS.join(' or ')}, found ${columns.join(', ')}`, {
       hint: "name the column of picture paths 'file'",
     });
   }

@@ -75,7 +75,10 @@ describe('a table of frames', () => {
   });
 
   it('refuses what it cannot read', () => {
-    expect(() => parseFrameTable('name,period\n1.jpg,day', 't.csv')).toThrow(/no column 'file'/);
+    expect(parseFrameTable('split,picture,light\nval,1.jpg,day', 't.csv').value('a/1.jpg', 'light')).toBe(
+      'day',
+    );
+    expect(() => parseFrameTable('name,period\n1.jpg,day', 't.csv')).toThrow(/no column file or picture/);
     expect(() => parseFrameTable('file,period\n1.jpg', 't.csv')).toThrow(/row 2 has 1 fields, expected 2/);
     expect(() => parseFrameTable('file,period\n1.jpg,day\n1.jpg,dusk', 't.csv')).toThrow(/names 1.jpg again/);
   });
