@@ -1,6 +1,6 @@
 // Which pictures are held out together: those of one camera are too alike for one to judge what another has fitted.
-import { basename } from 'node:path';
 import { DataError, foldsOfGroups } from '#core';
+import { cameraOfName } from '../camera-of-name.ts';
 
 /** `camera`: the file name up to its first `-` or `_`; `none`: blocks of pictures that lie next to each other by name. */
 export type PictureGrouping = 'camera' | 'none';
@@ -96,7 +96,7 @@ function byBlocks(paths: readonly string[], foldCount: number): PictureFolds {
 
 /** undefined where the names tell of no several cameras: a prefix that only one picture has names no camera. */
 function camerasOf(paths: readonly string[]): readonly string[] | undefined {
-  const cameras = paths.map((path) => /^([^-_]+)[-_]/.exec(basename(path))?.[1]);
+  const cameras = paths.map(cameraOfName);
   if (cameras.some((camera) => camera === undefined)) return undefined;
   const count = new Set(cameras).size;
   return count >= 2 && 2 * count <= paths.length ? (cameras as string[]) : undefined;

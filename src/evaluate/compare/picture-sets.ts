@@ -55,13 +55,6 @@ async function loadFolder(path: string): Promise<PictureSet> {
   });
 }
 
-/** File names such as `2703-2021_03_20.jpg` begin with their camera; '' where they name none. */
-export function cameraOfName(path: string): string {
-  const name = basename(path);
-  const end = name.indexOf('-');
-  return end < 0 ? '' : name.slice(0, end);
-}
-
 /** Short names that tell two sets apart: of the file or folder, else with the folder above it. */
 export function setNames(first: string, second: string): readonly [first: string, second: string] {
   const own = ([first, second] as const).map((path) => basename(path, dataEnding(path)));

@@ -6,8 +6,8 @@ import { DataError, firstLight, LIGHT_LADDER, measureLight, nearest, type Size }
 import { encodePicture, openPicture, readPicture } from '#data/images';
 import { CIVIL_LIMITS, sunLight } from '#data/sun';
 import { writeWholeFile } from '#runtime';
+import { cameraOfName } from '../camera-of-name.ts';
 import {
-  cameraOfName,
   loadPictureSet,
   type PictureSet,
   type PictureSetRequest,
@@ -137,7 +137,8 @@ function picturesOf(
 /** Names that begin differently nearly every time do not name cameras; each picture would be compared with nothing. */
 function camerasOfNames({ pictures }: PictureSet): (path: string) => string {
   const cameras = new Set(pictures.map(({ path }) => cameraOfName(path)));
-  return 2 * cameras.size > pictures.length && pictures.length > 2 ? () => '' : cameraOfName;
+  const isCamera = 2 * cameras.size <= pictures.length || pictures.length <= 2;
+  return (path) => (isCamera ? (cameraOfName(path) ?? '') : '');
 }
 
 function cameraRemark(pictures: readonly ComparedPicture[], from: string): string {
@@ -147,7 +148,7 @@ function cameraRemark(pictures: readonly ComparedPicture[], from: string): strin
     : `${cameras.size} camera${cameras.size === 1 ? '' : 's'}, ${from}`;
 }
 
-const FROM_NAMES = 'by the beginning of the file names (CAMERA-...)';
+const FROM_NAMES = 'by the beginning of the file names (CAMERA-... or CAMERA_...)';
 
 /** The path as it is, or from beside the data set: a table of its pictures usually lies there. */
 async function readTable(path: string, source: string): Promise<string> {

@@ -3,12 +3,8 @@ import { describe, expect, it } from 'vitest';
 import { ConfigError, DataError } from '#core';
 import type { LabelledObject } from '#data/datasets';
 import { parseZone } from '#evaluate';
-import {
-  cameraOfName,
-  type PictureSet,
-  setNames,
-  withClassesOf,
-} from '../../../src/evaluate/compare/picture-sets.ts';
+import { cameraOfName } from '../../../src/evaluate/camera-of-name.ts';
+import { type PictureSet, setNames, withClassesOf } from '../../../src/evaluate/compare/picture-sets.ts';
 import { slicePictures } from '../../../src/evaluate/compare/slice-rules.ts';
 
 const SINGAPORE = { kind: 'sun', latitude: 1.35, longitude: 103.82 } as const;
@@ -20,7 +16,9 @@ const folderOf = (...names: string[]): PictureSet => ({
 describe('cameras', () => {
   it('are the beginning of file names', () => {
     expect(cameraOfName('/a-b/2703-2021_03_20_072817.jpg')).toBe('2703');
-    expect(cameraOfName('/a-b/frame_0001.jpg')).toBe('');
+    expect(cameraOfName('/a-b/camera7_sun_12.jpg')).toBe('camera7');
+    expect(cameraOfName('/a-b/0001.jpg')).toBeUndefined();
+    expect(cameraOfName('/a-b/20210320_120000.jpg')).toBeUndefined();
   });
 
   const clocks = ['20210320_120000', '20210320_120100', '20210320_220000', '20210320_220100'];
@@ -35,7 +33,7 @@ describe('cameras', () => {
       ['day', 'a', 'b'],
       ['night', 'a', 'b'],
     ]);
-    expect(remarks[0]).toBe('2 cameras, by the beginning of the file names (CAMERA-...)');
+    expect(remarks[0]).toBe('2 cameras, by the beginning of the file names (CAMERA-... or CAMERA_...)');
   });
 
   it('are one where nearly every name begins differently', async () => {
