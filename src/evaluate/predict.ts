@@ -3,6 +3,7 @@ import type { SuppressionPolicy } from '#core';
 import { ConfigError, nearest } from '#core';
 import type { LabelledPicture } from '#data/datasets';
 import { type Detector, detectPicture, type ModelOptions, type OpenDetector, openDetector } from '#runtime';
+import type { ClassMatchingOptions } from './class-matching.ts';
 import type { Predictions } from './report.ts';
 import type { PicturePrediction } from './tables.ts';
 
@@ -23,9 +24,20 @@ export interface PredictOptions
   /** Inferences side by side. Default 2. */
   readonly sessions?: number;
   readonly signal?: AbortSignal;
-  /** Told once what runs: the file, its calibrator, the suppression in effect. */
+  /** Told before the first picture; what it throws ends the run. */
   readonly onOpened?: (detector: OpenDetector) => void;
   readonly onPicture?: (done: number, total: number) => void;
+}
+
+/** What made the detections: figures, calibrators and thresholds hold for this alone. */
+export interface RanWith {
+  /** As the caller named the file. */
+  readonly path: string;
+  readonly modelSha256: string;
+  readonly score: 'raw' | 'calibrated';
+  readonly suppression: SuppressionPolicy;
+  readonly iou: number;
+  readonly agnostic: boolean;
 }
 
 /** What `predictDataset` runs with unless told otherwise. */
@@ -34,7 +46,7 @@ export const PREDICT_DEFAULTS = { conf: 0.001, maxDet: 300, sessions: 2 } as con
 /**
  * @param model path of an ONNX file
  * @param pictures in any number; only `path` is read
- * @returns one prediction per picture, in order
+ * @returns one prediction per picture, in order, and what made them
  * @throws ModelError where the file is no detector known here, DataError where a picture cannot be read, ConfigError
  * where `classes` names a class that the model lacks, the signal's reason
  */
@@ -42,7 +54,7 @@ export async function predictDataset(
   model: string,
   pictures: readonly Pick<LabelledPicture, 'path'>[],
   options: PredictOptions = {},
-): Promise<Predictions> {
+): Promise<Predictions & { readonly ranWith: RanWith }> {
   const { conf, maxDet, sessions } = { ...PREDICT_DEFAULTS, ...options };
   const { iou, agnostic, suppression = 'auto', classes } = options;
   const detector = await openDetector(
@@ -66,10 +78,24 @@ export async function predictDataset(
       predictions.push(prediction);
       options.onPicture?.(predictions.length, pictures.length);
     }
-    return { classNames: detector.classNames, pictures: predictions };
+    const { classNames } = detector;
+    return { classNames, pictures: predictions, ranWith: describeRun(model, detector) };
   } finally {
     await detector.close();
   }
+}
+
+function describeRun(path: string, { model, suppression, iou, agnostic }: OpenDetector): RanWith {
+  const score = model.calibrator === undefined ? 'raw' : 'calibrated';
+  return { path, modelSha256: model.file.sha256, score, suppression, iou, agnostic };
+}
+
+/** Classes that the map leaves out would only take the places of others among the `maxDet` best. */
+export function classesOf({ classMap, singleClass }: ClassMatchingOptions): PredictOptions {
+  return {
+    ...(classMap && { classes: Object.keys(classMap) }),
+    ...(singleClass === true && { agnostic: true }),
+  };
 }
 
 /** Reads ahead by one picture, so that decoding and inference overlap. */

@@ -4,14 +4,12 @@ import {
   type CalibrationTarget,
   type Calibrator,
   DataError,
-  type FittedSuppression,
   type StoredCalibrator,
   toFittedSuppression,
   toStoredCalibrator,
 } from '#core';
 import type { SplitName } from '#data/datasets';
-import { type OnnxModelFile, ownFormat } from '#onnx';
-import { openDetector } from '#runtime';
+import { loadModelFile, type OnnxModelFile, ownFormat, readMetadata } from '#onnx';
 import { type ClassMatchingOptions, matchClasses } from '../class-matching.ts';
 import type { PredictOptions } from '../predict.ts';
 import { type ModelValidation, type ValidateContext, validateModel } from '../val/validate-model.ts';
@@ -66,14 +64,15 @@ export async function calibrateModel(
   context: ValidateContext = {},
 ): Promise<ModelCalibration> {
   const { model, data, split, matching = {}, predict = {} } = request;
-  const { file, isOwn, suppression, fitted } = await readRun(request);
+  const file = await loadModelFile(model);
+  const isOwn = ownFormat(readMetadata(file.model)) !== undefined;
   const outPath = await calibratorPath({ file, isOwn }, request.out);
   const validation = await validateModel(
     {
       model,
       data,
       ...(split && { split }),
-      predict: { ...predict, suppression, calibrator: 'off' },
+      predict: { ...predict, calibrator: 'off' },
       matching,
     },
     context,
@@ -105,7 +104,7 @@ export async function calibrateModel(
       classNames: predictions.classNames.filter((_, id) => (modelIds[id] ?? -1) >= 0),
       minScore: study.minScore,
       maxDets: study.maxDets,
-      suppression: fitted,
+      suppression: toFittedSuppression(validation.ranWith),
       data: {
         description: where,
         pictures: study.pictures,
@@ -114,36 +113,6 @@ export async function calibrateModel(
       },
     }),
   };
-}
-
-/** What `auto` chooses, and what the file is: asked of the model itself, before hours of prediction. */
-async function readRun({ model, predict = {}, matching = {} }: CalibrateRequest): Promise<{
-  readonly file: OnnxModelFile;
-  readonly isOwn: boolean;
-  readonly suppression: NonNullable<PredictOptions['suppression']>;
-  readonly fitted: FittedSuppression;
-}> {
-  const { iou, agnostic = false, provider, imageSize } = predict;
-  const detector = await openDetector(model, {
-    ...(iou === undefined ? {} : { iou }),
-    agnostic: agnostic || matching.singleClass === true,
-    calibrator: 'off',
-    suppression: predict.suppression ?? 'auto',
-    ...(provider && { provider }),
-    ...(imageSize && { imageSize }),
-  });
-  try {
-    const { file, metadata } = detector.model;
-    const { suppression } = detector;
-    return {
-      file,
-      isOwn: ownFormat(metadata) !== undefined,
-      suppression,
-      fitted: toFittedSuppression({ suppression, iou: detector.iou, agnostic: detector.agnostic }),
-    };
-  } finally {
-    await detector.close();
-  }
 }
 
 /** Several classes of the model may share the map of one class of the data. Classes without a partner keep their scores. */

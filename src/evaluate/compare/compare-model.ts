@@ -1,7 +1,6 @@
 // One model over pictures of two or more conditions: found, predicted, compared.
 import { matchClasses } from '../class-matching.ts';
-import { type PredictOptions, predictDataset } from '../predict.ts';
-import { classesOf, describeRun, type RanWith } from '../val/validate-model.ts';
+import { classesOf, type PredictOptions, predictDataset, type RanWith } from '../predict.ts';
 import { type CompareOptions, type CompareReport, compareSlices } from './compare.ts';
 import { loadPictureSet, type PictureSetRequest } from './picture-sets.ts';
 import { type SliceRule, slicePictures } from './slice-rules.ts';
@@ -66,26 +65,23 @@ export async function compareModel(
   const pictures = [
     ...new Map(slices.flatMap((slice) => slice.pictures.map((one) => [one.path, one]))).values(),
   ].map(({ path: file }) => ({ path: file }));
-  let ranWith: RanWith | undefined;
   const predictions = await predictDataset(path, pictures, {
     ...predict,
     ...classesOf(options),
     onOpened: (detector) => {
-      ranWith = describeRun(path, detector);
       // Names that do not fit are known now, and not only after every picture was predicted.
       if (classNames !== undefined) matchClasses(classNames, detector.classNames, options);
     },
     ...(signal && { signal }),
     onPicture: (done, total) => onPicture?.('predicted', done, total),
   });
-  if (ranWith === undefined) throw new Error('a model that predicted was opened');
   const report = compareSlices(
     withPredictions(slices, pictures, predictions),
     { model: predictions.classNames, ...(classNames && { labels: classNames }) },
     options,
   );
   return {
-    ranWith,
+    ranWith: predictions.ranWith,
     classNames: predictions.classNames,
     source: set.source,
     rule: rule.kind,

@@ -1,5 +1,5 @@
 // A model over one split of a data set: what it finds, and how it is judged.
-import { DataError, type SuppressionPolicy } from '#core';
+import { DataError } from '#core';
 import {
   type Dataset,
   expectSoundDataset,
@@ -7,9 +7,8 @@ import {
   loadDataset,
   type SplitName,
 } from '#data/datasets';
-import type { OpenDetector } from '#runtime';
 import { type ClassMatchingOptions, matchClasses } from '../class-matching.ts';
-import { type PredictOptions, predictDataset } from '../predict.ts';
+import { classesOf, type PredictOptions, predictDataset, type RanWith } from '../predict.ts';
 import {
   type EvaluationOptions,
   type EvaluationReport,
@@ -45,16 +44,6 @@ export interface ModelValidation {
   readonly msPerPicture: number;
 }
 
-/** What made the detections: figures and thresholds hold for this alone. */
-export interface RanWith {
-  readonly path: string;
-  readonly modelSha256: string;
-  readonly score: 'raw' | 'calibrated';
-  readonly suppression: SuppressionPolicy;
-  readonly iou: number;
-  readonly agnostic: boolean;
-}
-
 export interface ValidateContext {
   readonly signal?: AbortSignal;
   readonly onPicture?: (done: number, total: number) => void;
@@ -72,15 +61,11 @@ export async function validateModel(
   expectSoundDataset(dataset);
   const { split, pictures } = chooseSplit(dataset, wanted);
   const started = performance.now();
-  const opened: RanWith[] = [];
   const predictions = await predictDataset(model, pictures, {
     ...predict,
     ...classesOf(matching),
-    onOpened(detector) {
-      // Names that do not fit are said before the pictures are gone through.
-      matchClasses(dataset.classNames, detector.classNames, matching);
-      opened.push(describeRun(model, detector));
-    },
+    // Names that do not fit are said before the pictures are gone through.
+    onOpened: ({ classNames }) => void matchClasses(dataset.classNames, classNames, matching),
     ...(signal && { signal }),
     ...(onPicture && { onPicture }),
   });
@@ -89,23 +74,8 @@ export async function validateModel(
   const { comparable, ...tables } = evaluationTables(labelled, predictions, matching);
   const report = evaluateTables(tables, { meanOver: comparable, ...evaluation });
   const isOwnClasses = matching.classMap === undefined && matching.singleClass !== true;
-  const [ranWith] = opened;
-  if (ranWith === undefined) throw new Error(`${model} was not opened`);
+  const { ranWith } = predictions;
   return { dataset, split, pictures, predictions, tables, report, msPerPicture, ranWith, isOwnClasses };
-}
-
-/** @param path as the user named the file */
-export function describeRun(path: string, { model, suppression, iou, agnostic }: OpenDetector): RanWith {
-  const score = model.calibrator === undefined ? 'raw' : 'calibrated';
-  return { path, modelSha256: model.file.sha256, score, suppression, iou, agnostic };
-}
-
-/** Classes that the map leaves out would only take the places of others among the `maxDet` best. */
-export function classesOf({ classMap, singleClass }: ClassMatchingOptions): PredictOptions {
-  return {
-    ...(classMap && { classes: Object.keys(classMap) }),
-    ...(singleClass === true && { agnostic: true }),
-  };
 }
 
 /** @throws DataError where the split is not there, or empty */
