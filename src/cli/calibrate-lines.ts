@@ -1,6 +1,7 @@
 // What `calibrate` prints: raw beside calibrated, on pictures that the maps did not see.
 import type { Figure } from '#core';
 import type { ModelCalibration } from '#evaluate';
+import { fixed } from './number-text.ts';
 
 const MEANING = {
   quality: 'the IoU to expect, 0 for a false alarm; LaECE0 judges it, and D-ECE cannot be right as well',
@@ -130,8 +131,4 @@ function row(name: string, cells: readonly string[]): string {
 
 function signed(value: number): string {
   return `${value > 0 ? '+' : ''}${value.toFixed(4)}`;
-}
-
-function fixed(value: number | null | undefined, digits = 3): string {
-  return value === null || value === undefined ? '-' : value.toFixed(digits);
 }

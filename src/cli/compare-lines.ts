@@ -9,6 +9,7 @@ import {
   signedErrorOf,
   wholeChangesOf,
 } from '#evaluate';
+import { fixed } from './number-text.ts';
 
 const NAME = 22;
 const CELL = 11;
@@ -114,10 +115,6 @@ function trialLines({ trials, slices }: ModelComparison['report']): string[] {
 function row(name: string, cells: readonly string[]): string {
   const label = name.length > NAME ? `${name.slice(0, NAME - 1)}…` : name;
   return label.padStart(NAME) + cells.map((cell) => cell.padStart(CELL)).join('');
-}
-
-function fixed(number: number | null | undefined): string {
-  return number === null || number === undefined || Number.isNaN(number) ? '-' : number.toFixed(3);
 }
 
 function value(figure: Figure | undefined): string {

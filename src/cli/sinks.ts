@@ -9,7 +9,6 @@ import {
   createCsv,
   createJsonLines,
   createPainter,
-  createRunFolder,
   createYoloTxt,
   linesToFile,
   linesToStream,
@@ -18,6 +17,7 @@ import {
 import type { Config } from './config.ts';
 import { defined } from './open.ts';
 import { say } from './output.ts';
+import { openRunFolder } from './run-folder.ts';
 import { guardSources } from './source-guard.ts';
 
 export interface OpenSinks {
@@ -122,11 +122,7 @@ function noVideo(output: string, source: string): ConfigError {
 function lazyFolder(config: Config): () => Promise<string> {
   let folder: Promise<string> | undefined;
   return () => {
-    folder ??= createRunFolder({
-      project: config.text('project') ?? 'runs/detect',
-      name: config.text('name') ?? 'predict',
-      existOk: config.flag('exist_ok') ?? false,
-    });
+    folder ??= openRunFolder(config, 'predict');
     return folder;
   };
 }

@@ -1,6 +1,7 @@
 // What `val` prints: the table that users of the field know, with the calibration of the scores beside it.
 import type { PartialCorrelation } from '#core';
 import type { ModelValidation } from '#evaluate';
+import { fixed } from './number-text.ts';
 
 /** Columns after the class: habitual ones first, D-ECE and LaECE0 (0 is perfect) last. */
 const HEADER = `${'Class'.padStart(22)}${'Images'.padStart(11)}${'Instances'.padStart(11)}${'Box(P'.padStart(11)}${'R'.padStart(11)}${'mAP50'.padStart(11)}${'mAP50-95)'.padStart(11)}${'D-ECE'.padStart(11)}${'LaECE0'.padStart(11)}`;
@@ -73,10 +74,6 @@ function picturesWith(classId: number, pictures: ModelValidation['pictures']): n
 function row(name: string, cells: readonly string[]): string {
   const label = name.length > 22 ? `${name.slice(0, 21)}…` : name;
   return label.padStart(22) + cells.map((cell) => cell.padStart(11)).join('');
-}
-
-function fixed(value: number | null | undefined): string {
-  return value === null || value === undefined || Number.isNaN(value) ? '-' : value.toFixed(3);
 }
 
 function percent(value: number | null): string {

@@ -1,5 +1,4 @@
 // `edge-detect calibrate`: scores that mean what they say, and how much of that holds on pictures not fitted on.
-import { join } from 'node:path';
 import type { CalibrationMap, CalibrationTarget } from '#core';
 import {
   type CalibrateRequest,
@@ -9,13 +8,13 @@ import {
   writeCalibration,
   writeCalibrator,
 } from '#evaluate';
-import { createRunFolder } from '#runtime';
 import { calibrationLines, howToRun } from '../calibrate-lines.ts';
 import type { Config } from '../config.ts';
 import { readClassMatching, readPredictOptions } from '../evaluate-request.ts';
 import { defined } from '../open.ts';
 import { print, printJson, say } from '../output.ts';
 import { createProgressBar } from '../progress-bar.ts';
+import { openRunFolder } from '../run-folder.ts';
 
 export async function calibrate(config: Config, signal: AbortSignal): Promise<void> {
   const bar = createProgressBar();
@@ -24,11 +23,7 @@ export async function calibrate(config: Config, signal: AbortSignal): Promise<vo
     onPicture: (done, total) => bar.show('pictures', done, total, 'pictures'),
   }).finally(() => bar.stop());
   await writeCalibrator(calibration);
-  const folder = await createRunFolder({
-    project: config.text('project') ?? join('runs', 'detect'),
-    name: config.text('name') ?? 'calibrate',
-    existOk: config.flag('exist_ok') ?? false,
-  });
+  const folder = await openRunFolder(config, 'calibrate');
   await writeCalibration(calibration, folder, { plots: config.flag('plots') ?? true });
   if (config.flag('json')) printJson(calibrationResults(calibration));
   else for (const line of calibrationLines(calibration)) print(line);

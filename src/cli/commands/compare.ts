@@ -1,12 +1,11 @@
 // `edge-detect compare`: whether a detector says the same by day and at dusk, and with which thresholds to run it.
-import { join } from 'node:path';
 import { compareModel, comparisonResults, writeComparison } from '#evaluate';
-import { createRunFolder } from '#runtime';
 import { comparisonLines } from '../compare-lines.ts';
 import { readCompareRequest } from '../compare-request.ts';
 import type { Config } from '../config.ts';
 import { print, printJson, say } from '../output.ts';
 import { createProgressBar } from '../progress-bar.ts';
+import { openRunFolder } from '../run-folder.ts';
 
 const LABELS = { parted: 'slices', predicted: 'pictures' } as const;
 
@@ -14,11 +13,7 @@ export async function compare(config: Config, signal: AbortSignal): Promise<void
   let made: Promise<string> | undefined;
   // Rendered pictures need it early; else a run that fails leaves no folder.
   const folder = () => {
-    made ??= createRunFolder({
-      project: config.text('project') ?? join('runs', 'detect'),
-      name: config.text('name') ?? 'compare',
-      existOk: config.flag('exist_ok') ?? false,
-    });
+    made ??= openRunFolder(config, 'compare');
     return made;
   };
   const request = await readCompareRequest(config, folder);

@@ -1,11 +1,10 @@
 // `edge-detect train`: a data set and a host to a detector whose score is a distribution.
 import { rmdir } from 'node:fs/promises';
-import { join } from 'node:path';
-import { createRunFolder } from '#runtime';
 import { chooseEngine, resumeRun, trainDetector } from '#training';
 import type { Config } from '../config.ts';
 import { defined } from '../open.ts';
 import { say } from '../output.ts';
+import { openRunFolder } from '../run-folder.ts';
 import { startTrainingReport } from '../train-report.ts';
 import { expectSameOptions, readEngineRequest, readTrainRequest } from '../train-request.ts';
 
@@ -20,13 +19,7 @@ export async function train(config: Config, signal: AbortSignal): Promise<void> 
         });
   if (resumed) expectSameOptions(config, resumed.arguments);
   const request = resumed?.request ?? readTrainRequest(config);
-  const folder =
-    resumed?.folder ??
-    (await createRunFolder({
-      project: config.text('project') ?? join('runs', 'detect'),
-      name: config.text('name') ?? 'train',
-      existOk: config.flag('exist_ok') ?? false,
-    }));
+  const folder = resumed?.folder ?? (await openRunFolder(config, 'train'));
   const report = startTrainingReport();
   let canGoOn = resumed !== undefined;
   try {

@@ -1,12 +1,11 @@
 // `edge-detect val`: how good a detector is, and whether its scores mean what they say.
-import { join } from 'node:path';
 import { validateModel, writeValidation } from '#evaluate';
-import { createRunFolder } from '#runtime';
 import type { Config } from '../config.ts';
 import { readClassMatching, readPredictOptions } from '../evaluate-request.ts';
 import { defined } from '../open.ts';
 import { print, printJson, say } from '../output.ts';
 import { createProgressBar } from '../progress-bar.ts';
+import { openRunFolder } from '../run-folder.ts';
 import { validationLines } from '../val-lines.ts';
 
 export async function val(config: Config, signal: AbortSignal): Promise<void> {
@@ -21,11 +20,7 @@ export async function val(config: Config, signal: AbortSignal): Promise<void> {
     },
     { signal, onPicture: (done, total) => bar.show('pictures', done, total, 'pictures') },
   ).finally(() => bar.stop());
-  const folder = await createRunFolder({
-    project: config.text('project') ?? join('runs', 'detect'),
-    name: config.text('name') ?? 'val',
-    existOk: config.flag('exist_ok') ?? false,
-  });
+  const folder = await openRunFolder(config, 'val');
   const { withoutThresholds } = await writeValidation(validation, folder, {
     plots: config.flag('plots') ?? true,
     cocoResults: config.flag('save_json') ?? false,

@@ -8,6 +8,7 @@ import {
   type ReportFact,
   reliabilityOverlay,
 } from '#report';
+import { reliabilityBins } from '../chart-files.ts';
 import type { ModelCalibration } from './calibrate-model.ts';
 import type { ErrorInterval } from './calibration-intervals.ts';
 import type { CalibrationStudy } from './calibration-study.ts';
@@ -34,7 +35,7 @@ function seriesOf(
 ): ReliabilitySeries {
   return {
     name,
-    bins: bins.map((bin) => ({ ...bin, from: bin.index / BINS, to: (bin.index + 1) / BINS })),
+    bins: reliabilityBins(bins, BINS),
     note: `error ${digits(error)}`,
   };
 }

@@ -1,8 +1,6 @@
 // The plots of a comparison; one that would show nothing is left out.
 import type { Figure } from '#core';
 import {
-  type CHART_FILES,
-  type Chart,
   type MetricPanel,
   metricDots,
   type PairedGroup,
@@ -11,12 +9,11 @@ import {
   reliabilityOverlay,
   thresholdChart,
 } from '#report';
+import { type Charts, reliabilityBins } from '../chart-files.ts';
 import type { CompareReport, SliceComparison, SliceReport } from './compare.ts';
 import { signedErrorOf } from './signed-error.ts';
 
-export type ComparisonCharts = Readonly<Partial<Record<keyof typeof CHART_FILES, Chart>>>;
-
-export async function comparisonCharts(report: CompareReport, reference: string): Promise<ComparisonCharts> {
+export async function comparisonCharts(report: CompareReport, reference: string): Promise<Charts> {
   const labelled = report.slices.filter(({ evaluation }) => evaluation !== null);
   const own = report.comparisons.filter(({ first }) => first === reference);
   return {
@@ -27,7 +24,7 @@ export async function comparisonCharts(report: CompareReport, reference: string)
   };
 }
 
-async function metricChart(report: CompareReport, slices: readonly SliceReport[]): Promise<ComparisonCharts> {
+async function metricChart(report: CompareReport, slices: readonly SliceReport[]): Promise<Charts> {
   if (slices.length === 0) return {};
   const panel = (
     title: string,
@@ -58,20 +55,17 @@ async function metricChart(report: CompareReport, slices: readonly SliceReport[]
   return { sliceMetrics };
 }
 
-async function reliabilityChart(slices: readonly SliceReport[]): Promise<ComparisonCharts> {
+async function reliabilityChart(slices: readonly SliceReport[]): Promise<Charts> {
   const series = slices.flatMap(({ name, evaluation }) => {
     const measured = evaluation?.calibration.dEce.measured;
     if (!measured) return [];
-    const width = 1 / measured.convention.bins;
-    const bins = measured.bins
-      .filter(({ count }) => count > 0)
-      .map((bin) => ({ ...bin, from: bin.index * width, to: (bin.index + 1) * width }));
+    const bins = reliabilityBins(measured.bins, measured.convention.bins);
     return { name, bins, note: `D-ECE ${measured.error.toFixed(3)}, ${measured.count} detections` };
   });
   return series.length === 0 ? {} : { reliabilitySlices: await reliabilityOverlay(series) };
 }
 
-async function thresholdCharts(slices: readonly SliceReport[]): Promise<ComparisonCharts> {
+async function thresholdCharts(slices: readonly SliceReport[]): Promise<Charts> {
   const panels = slices.flatMap(({ name, evaluation }) => {
     const { curves, bestF1 } = evaluation?.averagePrecision ?? {};
     if (!curves) return [];
@@ -84,7 +78,7 @@ async function thresholdCharts(slices: readonly SliceReport[]): Promise<Comparis
 }
 
 /** Of the comparisons with the reference: a panel for each, the cameras or classes apart in the differences. */
-async function pairCharts(comparisons: readonly SliceComparison[]): Promise<ComparisonCharts> {
+async function pairCharts(comparisons: readonly SliceComparison[]): Promise<Charts> {
   const groups: PairedGroup[] = comparisons.flatMap((comparison) => {
     const pairing = pairingOf(comparison);
     if (pairing === null || pairing.scores.first.length === 0) return [];

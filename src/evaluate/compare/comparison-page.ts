@@ -2,9 +2,10 @@
 import { basename } from 'node:path';
 import type { Effect, Figure } from '#core';
 import { htmlReport, type ReportBlock, type ReportFact, type ReportSection, type TableCell } from '#report';
+import type { Charts } from '../chart-files.ts';
 import type { CompareReport, SliceComparison } from './compare.ts';
 import type { ModelComparison } from './compare-model.ts';
-import { type ComparisonCharts, pairingOf } from './comparison-charts.ts';
+import { pairingOf } from './comparison-charts.ts';
 import { trialBlocks, verdictBlocks } from './comparison-page-thresholds.ts';
 import {
   changesOf,
@@ -18,7 +19,7 @@ import { signedErrorOf } from './signed-error.ts';
 
 export interface ComparisonPage {
   readonly comparison: ModelComparison;
-  readonly charts: ComparisonCharts;
+  readonly charts: Charts;
   /** For programs; lies in the page as JSON. */
   readonly numbers: unknown;
 }
@@ -75,9 +76,7 @@ function section(title: string, blocks: readonly ReportBlock[]): ReportSection {
   return { title, blocks };
 }
 
-function figures(
-  ...charts: readonly (ComparisonCharts[keyof ComparisonCharts] | undefined)[]
-): ReportBlock[] {
+function figures(...charts: readonly (Charts[keyof Charts] | undefined)[]): ReportBlock[] {
   return charts.flatMap((chart) => (chart === undefined ? [] : [{ kind: 'figure' as const, chart }]));
 }
 

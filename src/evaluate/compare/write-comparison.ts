@@ -1,8 +1,8 @@
 // What a comparison leaves in its folder: figures, thresholds, plots and a page.
 import { join } from 'node:path';
 import { formatThresholdsFile } from '#core';
-import { CHART_FILES } from '#report';
 import { writeWholeFile } from '#runtime';
+import { writeCharts } from '../chart-files.ts';
 import type { ModelComparison } from './compare-model.ts';
 import { comparisonCharts } from './comparison-charts.ts';
 import { comparisonPage } from './comparison-page.ts';
@@ -27,9 +27,7 @@ export async function writeComparison(
   await writeWholeFile(join(folder, 'results.json'), `${JSON.stringify(numbers, null, 2)}\n`);
   if (plots) {
     const charts = await comparisonCharts(comparison.report, comparison.reference);
-    for (const [key, chart] of Object.entries(charts)) {
-      await writeWholeFile(join(folder, CHART_FILES[key as keyof typeof CHART_FILES]), chart.png);
-    }
+    await writeCharts(charts, folder);
     await writeWholeFile(join(folder, 'report.html'), comparisonPage({ comparison, charts, numbers }));
   }
   const thresholds = comparisonThresholds(comparison);

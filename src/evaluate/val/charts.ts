@@ -1,8 +1,6 @@
 // The plots of `val` under their habitual names; a plot that would show nothing is left out.
 import { calibrationError } from '#core';
 import {
-  type CHART_FILES,
-  type Chart,
   confidenceChart,
   confusionMatrixChart,
   precisionRecallChart,
@@ -12,17 +10,16 @@ import {
   sigmaCalibrationChart,
   thresholdChart,
 } from '#report';
+import { type Charts, reliabilityBins } from '../chart-files.ts';
 import type { EvaluationReport } from '../report.ts';
 import type { ValidationFigures } from './figures.ts';
-
-export type ValidationCharts = Readonly<Partial<Record<keyof typeof CHART_FILES, Chart>>>;
 
 const RELIABILITY_BINS = 10;
 
 export async function validationCharts(
   report: EvaluationReport,
   figures: ValidationFigures,
-): Promise<ValidationCharts> {
+): Promise<Charts> {
   if (report.objects === 0 || report.detections === 0) return {};
   return {
     ...(await curveCharts(report, figures)),
@@ -35,7 +32,7 @@ export async function validationCharts(
 async function curveCharts(
   { classNames, averagePrecision }: EvaluationReport,
   { curves: { thresholds, perClass, mean, iou } }: ValidationFigures,
-): Promise<ValidationCharts> {
+): Promise<Charts> {
   const named = perClass.map((one) => ({ ...one, name: classNames[one.classId] ?? '', count: one.objects }));
   const recalls = Float64Array.from({ length: 101 }, (_, index) => index / 100);
   const over = (quantity: 'F1' | 'precision' | 'recall', key: 'f1' | 'precision' | 'recall') =>
@@ -73,7 +70,7 @@ function area(value: number | null | undefined): { readonly averagePrecision?: n
 async function confusionCharts(
   { classNames }: EvaluationReport,
   { confusion: { counts, minScore, iou } }: ValidationFigures,
-): Promise<ValidationCharts> {
+): Promise<Charts> {
   const matrix = { classNames, counts, minScore, iou };
   return {
     confusionMatrix: await confusionMatrixChart(matrix),
@@ -91,7 +88,7 @@ function rowsByName({ classNames }: EvaluationReport, { rows }: ValidationFigure
   return groups.filter(({ scores }) => scores.length > 0).sort((a, b) => b.scores.length - a.scores.length);
 }
 
-async function scoreCharts(report: EvaluationReport, figures: ValidationFigures): Promise<ValidationCharts> {
+async function scoreCharts(report: EvaluationReport, figures: ValidationFigures): Promise<Charts> {
   const groups = rowsByName(report, figures);
   if (groups.length === 0) return {};
   const { curves, bestF1, lrpOptimal } = figures;
@@ -127,15 +124,11 @@ async function scoreCharts(report: EvaluationReport, figures: ValidationFigures)
 
 function reliabilityOf({ name, scores, targets }: ReturnType<typeof rowsByName>[number]): ReliabilitySeries {
   const measured = calibrationError(scores, targets, { bins: RELIABILITY_BINS });
-  const bins = (measured?.bins ?? []).map((bin) => ({
-    ...bin,
-    from: bin.index / RELIABILITY_BINS,
-    to: (bin.index + 1) / RELIABILITY_BINS,
-  }));
+  const bins = reliabilityBins(measured?.bins ?? [], RELIABILITY_BINS);
   return { name, bins, ...(measured && { note: `ECE ${measured.error.toFixed(3)}` }) };
 }
 
-async function varianceChart({ variance }: EvaluationReport): Promise<ValidationCharts> {
+async function varianceChart({ variance }: EvaluationReport): Promise<Charts> {
   if (variance === null) return {};
   const groups = variance.fifths.map(({ count, meanPredicted, meanMeasured }) => ({
     count,

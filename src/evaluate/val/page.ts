@@ -1,7 +1,7 @@
 // The page of `val`: verdict first, then the tables, then the plots.
 import { htmlReport, type ReportBlock, type ReportSection, type TableColumn } from '#report';
+import type { Charts } from '../chart-files.ts';
 import type { EvaluationReport } from '../report.ts';
-import type { ValidationCharts } from './charts.ts';
 import type { ValidationFigures } from './figures.ts';
 
 export interface ValidationPage {
@@ -10,7 +10,7 @@ export interface ValidationPage {
   readonly split: string;
   readonly report: EvaluationReport;
   readonly figures: ValidationFigures;
-  readonly charts: ValidationCharts;
+  readonly charts: Charts;
   /** For programs; lies in the page as JSON. */
   readonly numbers: unknown;
 }
@@ -117,14 +117,11 @@ function columnsOf(labels: readonly string[]): TableColumn[] {
   );
 }
 
-function section(
-  title: string,
-  charts: readonly (ValidationCharts[keyof ValidationCharts] | undefined)[],
-): ReportSection {
+function section(title: string, charts: readonly (Charts[keyof Charts] | undefined)[]): ReportSection {
   return { title, blocks: figuresOf(charts) };
 }
 
-function figuresOf(charts: readonly (ValidationCharts[keyof ValidationCharts] | undefined)[]): ReportBlock[] {
+function figuresOf(charts: readonly (Charts[keyof Charts] | undefined)[]): ReportBlock[] {
   return charts.flatMap((chart) => (chart === undefined ? [] : [{ kind: 'figure' as const, chart }]));
 }
 

@@ -1,8 +1,8 @@
 // What a validation leaves in its folder: figures, thresholds, plots and a page.
 import { basename, join } from 'node:path';
 import { buildThresholdsFile, ConfigError, formatThresholdsFile } from '#core';
-import { CHART_FILES } from '#report';
 import { type CocoRow, toCocoRow, writeWholeFile } from '#runtime';
+import { writeCharts } from '../chart-files.ts';
 import { validationCharts } from './charts.ts';
 import { type ValidationFigures, validationFigures } from './figures.ts';
 import { validationPage } from './page.ts';
@@ -35,9 +35,7 @@ export async function writeValidation(
   }
   if (plots) {
     const charts = await validationCharts(report, figures);
-    for (const [key, chart] of Object.entries(charts)) {
-      await writeWholeFile(join(folder, CHART_FILES[key as keyof typeof CHART_FILES]), chart.png);
-    }
+    await writeCharts(charts, folder);
     const [model, data] = [basename(ranWith.path), basename(dataset.source)];
     const page = validationPage({ model, data, split, report, figures, charts, numbers });
     await writeWholeFile(join(folder, 'report.html'), page);
