@@ -56,6 +56,7 @@ export type {
 } from './report.ts';
 export { evaluatePredictions, evaluateTables, evaluationTables } from './report.ts';
 export type { PicturePrediction } from './tables.ts';
+export { detectionTable } from './tables.ts';
 export type { ModelValidation, ValidateContext, ValidateRequest } from './val/validate-model.ts';
 export { validateModel } from './val/validate-model.ts';
 export type { WriteValidationOptions } from './val/write-validation.ts';

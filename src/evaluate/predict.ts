@@ -7,8 +7,18 @@ import type { ClassMatchingOptions } from './class-matching.ts';
 import type { Predictions } from './report.ts';
 import type { PicturePrediction } from './tables.ts';
 
-export interface PredictOptions
-  extends Pick<ModelOptions, 'provider' | 'threads' | 'imageSize' | 'calibrator'> {
+/** How the model is read and where it runs: handed on to the detector. */
+const MODEL_KEYS = [
+  'provider',
+  'threads',
+  'imageSize',
+  'calibrator',
+  'layout',
+  'preprocess',
+  'classNames',
+] as const satisfies readonly (keyof ModelOptions)[];
+
+export interface PredictOptions extends Pick<ModelOptions, (typeof MODEL_KEYS)[number]> {
   /** Scores below are not reported. Default .001: AP needs the tail. */
   readonly conf?: number;
   /** IoU above which a box suppresses another. Default: the calibrator's, else .7. */
@@ -128,13 +138,10 @@ async function predictOne(detector: Detector, path: string): Promise<PicturePred
   return { detections, size };
 }
 
-function modelOptions({ provider, threads, imageSize, calibrator }: PredictOptions): ModelOptions {
-  return {
-    ...(provider === undefined ? {} : { provider }),
-    ...(threads === undefined ? {} : { threads }),
-    ...(imageSize === undefined ? {} : { imageSize }),
-    ...(calibrator === undefined ? {} : { calibrator }),
-  };
+function modelOptions(options: PredictOptions): ModelOptions {
+  return Object.fromEntries(
+    MODEL_KEYS.flatMap((key) => (options[key] === undefined ? [] : [[key, options[key]]])),
+  );
 }
 
 function idsOf(names: readonly string[], known: readonly string[], model: string): number[] {
