@@ -1,35 +1,8 @@
 // Keeps an adapted class layer from inflating its logits beyond those of a reference (Murugesan et al. 2024): the
 // one-sided range penalty, and ZS-Norm, which rescales the range of a row to that of the reference.
-import { ConfigError } from '#core';
+import { ConfigError, FEWEST_SCALED_CLASSES, type LogitRange, rescaleLogits } from '#core';
 import { rescaledRow } from './losses/rescaled-row.ts';
 import type { ClassLoss, Numbers } from './losses/types.ts';
-
-/** Least and greatest logit of a row of the reference. */
-export interface LogitRange {
-  least: number;
-  greatest: number;
-}
-
-/** Below this a row has no range that could be scaled. */
-const NO_RANGE = 1e-12;
-const FEWEST_CLASSES = 3;
-
-/** Range of a row of C logits from `offset`, step `stride`. */
-export function rangeInto(
-  range: LogitRange,
-  logits: Numbers,
-  offset: number,
-  stride: number,
-  classes: number,
-): void {
-  range.least = logits[offset]!;
-  range.greatest = range.least;
-  for (let index = 1; index < classes; index++) {
-    const logit = logits[offset + index * stride]!;
-    if (logit < range.least) range.least = logit;
-    if (logit > range.greatest) range.greatest = logit;
-  }
-}
 
 /**
  * Σ relu(l − max_ref) + relu(min_ref − l) over a row; adds `scale` times its slope (±1) to the gradient. The penalty
@@ -57,33 +30,6 @@ export function addRangePenalty(
 }
 
 /**
- * l' = (R_ref / R)(l − min l) + min_ref, written to `target`. A row without range goes to the centre of the reference.
- *
- * @returns R_ref / R, or 0 for a row without range
- */
-export function rescaleRange(
-  target: Float64Array,
-  logits: Numbers,
-  offset: number,
-  stride: number,
-  classes: number,
-  { least, greatest }: Readonly<LogitRange>,
-): number {
-  const own = { least: 0, greatest: 0 };
-  rangeInto(own, logits, offset, stride, classes);
-  const range = own.greatest - own.least;
-  if (range <= NO_RANGE) {
-    target.fill((least + greatest) / 2, 0, classes);
-    return 0;
-  }
-  const scale = (greatest - least) / range;
-  for (let index = 0; index < classes; index++) {
-    target[index] = scale * (logits[offset + index * stride]! - own.least) + least;
-  }
-  return scale;
-}
-
-/**
  * A class loss of the rescaled logits, differentiated through least and greatest logit (its gradient is orthogonal to
  * 1 and to l). Set `range` before every row.
  *
@@ -91,9 +37,9 @@ export function rescaleRange(
  * learned, with one there is no range
  */
 export function withRangeNorm(loss: ClassLoss, classes: number, range: Readonly<LogitRange>): ClassLoss {
-  if (classes < FEWEST_CLASSES) {
+  if (classes < FEWEST_SCALED_CLASSES) {
     throw new ConfigError(
-      `logit range 'zs-norm' needs at least ${FEWEST_CLASSES} classes, found ${classes}`,
+      `logit range 'zs-norm' needs at least ${FEWEST_SCALED_CLASSES} classes, found ${classes}`,
       {
         hint: "use 'penalty' or 'off': with two classes its gradient is always 0, with one there is no range",
       },
@@ -106,7 +52,7 @@ export function withRangeNorm(loss: ClassLoss, classes: number, range: Readonly<
     weightFrozen: loss.weightFrozen,
     rowInto(row) {
       const { logits, offset, stride, gradient, gradientOffset, gradientStride } = row;
-      const scale = rescaleRange(scaled, logits, offset, stride, classes, range);
+      const scale = rescaleLogits(scaled, { logits, offset, stride, classes }, range);
       const result = rescaledRow(loss, row, scaled, inner);
       let sum = 0;
       let along = 0;

@@ -28,6 +28,7 @@ export function inspectLines(path: string, model: ModelDescription, verbose: boo
       classNames.slice(0, verbose ? undefined : 8).join(', ') +
         (verbose || classNames.length <= 8 ? '' : ', …'),
     ),
+    ...field('sals', model.sals?.text),
     ...field('preprocess', preprocess && `${preprocess.text} (${preprocess.family})`),
     ...field('it can say', head && ['score', ...head.can].join(', ')),
     ...(head?.limits ?? []).flatMap((limit) => field('it cannot', limit)),

@@ -1,6 +1,7 @@
 // Opens what a command line names: model, source and sinks.
 import { availableParallelism } from 'node:os';
 import { DeviceError, type HeadKind, type StoredCalibrator } from '#core';
+import { describeSals, readSals } from '#onnx';
 import type { DetectorOptions, OpenDetector, UncertaintyRequest } from '#runtime';
 import { describeCapabilities, openDetector, readNames } from '#runtime';
 import type { Config } from './config.ts';
@@ -84,6 +85,8 @@ function describe(detector: OpenDetector, config: Config): OpenDetector {
   if (config.text('nms') === undefined || config.text('threshold') === undefined) {
     say(`policies: threshold=${threshold.kind}, nms=${suppression.kind}`);
   }
+  const sals = readSals(model.metadata);
+  if (sals !== undefined) say(describeSals(sals));
   if (model.calibrator !== undefined) sayCalibrator(model.calibrator, config);
   if (config.flag('verbose')) {
     for (const line of [...model.finding.evidence, ...model.assumed, ...capabilities.limits])

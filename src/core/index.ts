@@ -167,6 +167,13 @@ export type { LightLadder, LightMeasurement, LightPolicy, LightState } from './l
 export { firstLight, nextLight, thresholdInLight } from './light.ts';
 export type { LightCues, LightMeasure } from './light-cues.ts';
 export { INFRARED_VALUE, LIGHT_LADDER, measureLight } from './light-cues.ts';
+export type { LogitRange, LogitRowView } from './logit-range.ts';
+export {
+  FEWEST_SCALED_CLASSES,
+  logitRangeInto,
+  NO_LOGIT_RANGE,
+  rescaleLogits,
+} from './logit-range.ts';
 export type { ClassLrp, LrpError, LrpSummary } from './lrp.ts';
 export { lrpErrors } from './lrp.ts';
 export type { DetectionTable, TruthTable } from './match-groups.ts';

@@ -58,12 +58,16 @@ export type { DescribeParts, HeadDescription, ModelDescription, TensorDescriptio
 export { describeModel } from './inspect.ts';
 export type { OnnxModelFile } from './load.ts';
 export { loadModelFile, MAX_IR_VERSION, MAX_OPSET, nameFile, parseModel } from './load.ts';
+export type { ClassLogitRange, StoredLogitRanges } from './logit-ranges.ts';
+export { rangesOfClasses, readLogitRanges } from './logit-ranges.ts';
 export type { ModelMetadata } from './metadata.ts';
 export { parseNames, readMetadata } from './metadata.ts';
 export type { Dequantised } from './passes/dequantise.ts';
 export { dequantise, isQuantised } from './passes/dequantise.ts';
 export type { FoldedBatchNorm } from './passes/fold-batch-norm.ts';
 export { foldBatchNorm } from './passes/fold-batch-norm.ts';
+export type { SalsOptions, SalsReference } from './passes/sals.ts';
+export { withSals } from './passes/sals.ts';
 export { isHalfPrecision, toFloat32 } from './passes/to-float32.ts';
 export { parsePreprocess } from './preprocess-option.ts';
 export type {
@@ -74,6 +78,8 @@ export type {
   TensorProto,
   ValueInfoProto,
 } from './proto/onnx_pb.ts';
+export type { SalsRecord } from './sals-record.ts';
+export { describeSals, readSals } from './sals-record.ts';
 export { deserialize, serialize } from './serialize.ts';
 export type { NodeShapes, Shape, SliceBounds } from './shape-rules.ts';
 export { sliceParts, spatialPads } from './shape-rules.ts';

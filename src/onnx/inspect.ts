@@ -7,6 +7,7 @@ import { elementTypeOf, graphOf, normalizeInputs, shapeOf } from './graph.ts';
 import type { HeadFinding, TapPlan } from './head-finder/types.ts';
 import { readMetadata } from './metadata.ts';
 import type { ModelProto, ValueInfoProto } from './proto/onnx_pb.ts';
+import { describeSals, readSals, type SalsRecord } from './sals-record.ts';
 import { ElementType, elementCount, elementTypeName } from './tensor.ts';
 
 export interface TensorDescription {
@@ -34,6 +35,8 @@ export interface ModelDescription {
   readonly license?: string;
   readonly classNames?: readonly string[];
   readonly head?: HeadDescription;
+  /** Present where class logits are scaled in the graph. */
+  readonly sals?: SalsRecord & { readonly text: string };
   readonly preprocess?: {
     readonly family: string;
     readonly contract: PreprocessContract;
@@ -68,6 +71,7 @@ export function describeModel(
   const graph = graphOf(normalizeInputs(model));
   const metadata = readMetadata(model);
   const { names, description, author, task, license } = metadata;
+  const sals = readSals(metadata);
   return {
     irVersion: Number(model.irVersion),
     opsets: Object.fromEntries(
@@ -85,6 +89,7 @@ export function describeModel(
     ...(license ? { license } : {}),
     ...(names ? { classNames: names } : {}),
     ...(finding ? { head: describeHead(finding) } : {}),
+    ...(sals ? { sals: { ...sals, text: describeSals(sals) } } : {}),
     ...(preprocess
       ? {
           preprocess: {

@@ -7,7 +7,11 @@ import type { HeadSpec } from './types.ts';
 export class TailBuilder {
   readonly nodes: NodeProto[] = [];
   readonly initializers: TensorProto[] = [];
-  readonly #prefix = 'tail.';
+  readonly #prefix: string;
+
+  constructor(prefix = 'tail.') {
+    this.#prefix = prefix;
+  }
 
   add(
     opType: string,

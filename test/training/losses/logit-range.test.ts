@@ -1,26 +1,28 @@
 // The range of class logits held to a reference: penalty and ZS-Norm.
 import { describe, expect, it } from 'vitest';
-import { ConfigError } from '#core';
+import { ConfigError, logitRangeInto, rescaleLogits } from '#core';
 import {
   addCeilingPenalty,
   addRangePenalty,
-  rangeInto,
-  rescaleRange,
   withRangeNorm,
 } from '../../../training/logit-range.ts';
 import { createSoftmaxLoss } from '../../../training/losses/softmax.ts';
 import { golden, goldenCase } from '../../support/golden.ts';
 import { differences, near, relativeError } from './differences.ts';
 
+function viewOf(logits: readonly number[]) {
+  return { logits: Float64Array.from(logits), offset: 0, stride: 1, classes: logits.length };
+}
+
 function rangeOf(logits: readonly number[]) {
   const range = { least: 0, greatest: 0 };
-  rangeInto(range, Float64Array.from(logits), 0, 1, logits.length);
+  logitRangeInto(range, viewOf(logits));
   return range;
 }
 
 function rescaled(logits: readonly number[], reference: readonly number[]) {
   const target = new Float64Array(logits.length);
-  const scale = rescaleRange(target, Float64Array.from(logits), 0, 1, logits.length, rangeOf(reference));
+  const scale = rescaleLogits(target, viewOf(logits), rangeOf(reference));
   return { target: Array.from(target), scale };
 }
 

@@ -1,14 +1,8 @@
 // Which class, given an object: the class loss on assigned anchors, weighted by their targets, and the logit range.
-import { ModelError } from '#core';
+import { type LogitRange, logitRangeInto, ModelError } from '#core';
 import type { AnchorGrid } from '../../assign/anchor-grid.ts';
 import type { ClassLossConfig, CriterionConfig, LogitRangeConfig } from '../../criterion-config.ts';
-import {
-  addCeilingPenalty,
-  addRangePenalty,
-  type LogitRange,
-  rangeInto,
-  withRangeNorm,
-} from '../../logit-range.ts';
+import { addCeilingPenalty, addRangePenalty, withRangeNorm } from '../../logit-range.ts';
 import { withLogitNorm } from '../logit-norm.ts';
 import { anchorGraLoss, createSigmoidLoss, sigmoidRow } from '../sigmoid.ts';
 import { createSoftmaxLoss } from '../softmax.ts';
@@ -66,6 +60,7 @@ export function createClassTerm(
     scale: 0,
     frozen,
   };
+  const held = { logits: empty as Numbers, offset: 0, stride: 0, classes: classCount };
   const penaltyRow = { logits: empty as Numbers, offset: 0, stride: 0, gradient: empty as Numbers, scale: 0 };
   const sums = { classification: 0, range: 0, weight: 0 };
   const lambda = logitRange.kind === 'penalty' ? logitRange.lambda : 0;
@@ -96,7 +91,12 @@ export function createClassTerm(
         row.gradientStride = cells;
         row.scale = scale * quality;
         frozen.offset = index * classCount;
-        if (reference && needsReference) rangeInto(range, reference[level]!, row.offset, cells, classCount);
+        if (reference && needsReference) {
+          held.logits = reference[level]!;
+          held.offset = row.offset;
+          held.stride = cells;
+          logitRangeInto(range, held);
+        }
         const classId = batch.classIds[positives.objects[index]!]!;
         target[classId] = 1;
         const { weight, value } = loss.rowInto(row);
