@@ -2,6 +2,7 @@
 import { ConfigError } from '#core';
 import {
   type Dataset,
+  type DatasetFormat,
   type FaultSummary,
   formatFault,
   type LintReport,
@@ -11,6 +12,15 @@ import {
 
 const DEFAULT_FAULTS_PER_KIND = 5;
 const CLASSES_SHOWN = 20;
+
+const FORMATS: Readonly<Record<DatasetFormat, string>> = {
+  yolo: 'YOLO',
+  coco: 'COCO JSON',
+  voc: 'Pascal VOC',
+  openimages: 'OpenImages CSV',
+  cvat: 'CVAT XML',
+  labelme: 'labelme JSON',
+};
 
 /**
  * @param text value of faults=
@@ -31,7 +41,7 @@ export function datasetLines(
 ): readonly string[] {
   const { source, format, classNames } = dataset;
   const groups = summarizeFaults(report);
-  const written = { yolo: 'YOLO', coco: 'COCO JSON', voc: 'Pascal VOC' }[format];
+  const written = FORMATS[format];
   return [
     field('file', source),
     field('format', `${written}, ${count(classNames.length, 'class', 'classes')}`),

@@ -1,10 +1,17 @@
 // COCO sets: one JSON file per split, pictures wherever people put them.
-import { basename, dirname, isAbsolute, join } from 'node:path';
-import { DataError } from '#core';
+import { join } from 'node:path';
 import { collectClasses } from './coco-classes.ts';
 import { type CocoFile, type CocoImage, readCocoFile } from './coco-file.ts';
 import { collectObjects } from './coco-objects.ts';
-import { createFolderCache, type FolderCache, mapBounded, stemOf } from './files.ts';
+import { mapBounded } from './files.ts';
+import {
+  absentPicture,
+  createPictureFinder,
+  missingPicture,
+  noPictures,
+  type PictureFinder,
+  pictureFolders,
+} from './picture-places.ts';
 import { sizeFromPicture } from './pictures.ts';
 import {
   type Dataset,
@@ -29,7 +36,7 @@ export async function loadCoco(
   folders: readonly string[] = [],
 ): Promise<Dataset> {
   const faults: DatasetFault[] = [];
-  const cache = createFolderCache();
+  const find = createPictureFinder();
   const paths = [...new Set(SPLIT_NAMES.flatMap((name) => splits[name] ?? []))];
   const files = await mapBounded(paths, readCocoFile, 2);
   const { names, keys } = collectClasses(files, options.classNames, faults);
@@ -39,7 +46,10 @@ export async function loadCoco(
       options.picturesFolder === undefined
         ? [...folders, ...pictureFolders(file.path)]
         : [options.picturesFolder];
-    pictures.set(file.path, await readPictures(file, keys, places, cache, faults));
+    pictures.set(
+      file.path,
+      await readPictures(file, keys, places, { find, labelsOnly: options.labelsOnly ?? false }, faults),
+    );
   }
   const read: Partial<Record<SplitName, readonly LabelledPicture[]>> = {};
   for (const name of SPLIT_NAMES) {
@@ -48,35 +58,30 @@ export async function loadCoco(
   return { format: 'coco', source, classNames: names, classKeys: keys, splits: read, faults };
 }
 
-/** Beside the file, in `images`, or in a folder called as the split: `annotations/instances_val2017.json` → `val2017`. */
-function pictureFolders(file: string): readonly string[] {
-  const folder = dirname(file);
-  const above = dirname(folder);
-  const split = stemOf(file).replace(/^(instances|annotations|person_keypoints)_/, '');
-  return [folder, above].flatMap((root) => [
-    root,
-    join(root, 'images'),
-    join(root, split),
-    join(root, 'images', split),
-  ]);
-}
-
 async function readPictures(
   file: CocoFile,
   classKeys: readonly (number | string)[],
   folders: readonly string[],
-  cache: FolderCache,
+  { find, labelsOnly }: { readonly find: PictureFinder; readonly labelsOnly: boolean },
   faults: DatasetFault[],
 ): Promise<readonly LabelledPicture[]> {
   const images = withoutRepeats(file, faults);
-  const paths = await mapBounded(images, ({ fileName }) => findPicture(fileName, folders, cache));
+  const paths = await mapBounded(images, ({ fileName }) => find(fileName, folders));
   const found = images.flatMap((image, index) => {
     const path = paths[index];
-    return path === undefined ? [] : [{ image, path }];
+    if (path !== undefined) return [{ image, path }];
+    const what = `image ${image.id}: ${image.fileName}`;
+    const kept = labelsOnly && image.width !== undefined && image.height !== undefined;
+    const at = { file: file.path };
+    faults.push(kept ? absentPicture(at, what) : missingPicture(at, what, folders));
+    return kept ? [{ image, path: join(folders[0] ?? '', image.fileName) }] : [];
   });
-  if (found.length === 0) throw noPictures(file, images, folders);
-  for (const [index, image] of images.entries()) {
-    if (paths[index] === undefined) faults.push(missingPicture(file.path, image, folders));
+  if (found.length === 0) {
+    throw noPictures(
+      file.path,
+      images.map(({ fileName }) => fileName),
+      folders,
+    );
   }
   const sizes = new Map<unknown, { readonly width: number; readonly height: number }>();
   const measured = await mapBounded(found, ({ image, path }) => sizeOf(image, path, file.path), 8);
@@ -120,45 +125,8 @@ function withoutRepeats(file: CocoFile, faults: DatasetFault[]): readonly CocoIm
   });
 }
 
-async function findPicture(
-  fileName: string,
-  folders: readonly string[],
-  cache: FolderCache,
-): Promise<string | undefined> {
-  const name = fileName.replaceAll('\\', '/');
-  const wanted = isAbsolute(name) ? [name] : folders.map((folder) => join(folder, name));
-  // Exports often keep the folders of the machine that made them.
-  const byName = folders.map((folder) => join(folder, basename(name)));
-  for (const path of new Set([...wanted, ...byName])) {
-    if ((await cache.names(dirname(path))).has(basename(path))) return path;
-  }
-  return undefined;
-}
-
 async function sizeOf({ width, height }: CocoImage, path: string, file: string) {
   const own: DatasetFault[] = [];
   if (width !== undefined && height !== undefined) return { size: { width, height }, own };
   return { size: await sizeFromPicture(path, file, own), own };
-}
-
-function noPictures({ path }: CocoFile, images: readonly CocoImage[], folders: readonly string[]): DataError {
-  const [first] = images;
-  return first === undefined
-    ? new DataError(`${path}: it lists no images`, { hint: 'export the set again' })
-    : new DataError(
-        `${path}: none of its ${images.length} pictures is there; the first is ${first.fileName}`,
-        {
-          hint: `looked in ${[...new Set(folders)].join(', ')}`,
-        },
-      );
-}
-
-function missingPicture(file: string, { id, fileName }: CocoImage, folders: readonly string[]): DatasetFault {
-  return {
-    severity: 'error',
-    kind: 'missing-picture',
-    file,
-    message: `image ${id}: ${fileName} is not there`,
-    hint: `left out with its objects; looked in ${[...new Set(folders)].join(', ')}`,
-  };
 }

@@ -1,19 +1,22 @@
-// Reads a labelled data set, recognising its format: a data.yaml, a COCO JSON file, or a folder of one of the layouts.
-import { open } from 'node:fs/promises';
-import { basename, dirname, extname, join, resolve } from 'node:path';
+// Reads a labelled data set, recognising its format: a data.yaml, a label file of another form, or a folder of one of the
+// layouts.
+import { dirname, extname, join, resolve } from 'node:path';
 import { DataError } from '#core';
-import { type CocoSplits, loadCoco } from './coco.ts';
+import { loadCoco } from './coco.ts';
+import { loadCvat } from './cvat.ts';
 import { readDataFile } from './data-file.ts';
 import { createFolderCache, kindOf } from './files.ts';
+import { loadLabelmeFile, loadLabelmeFolder } from './labelme.ts';
 import { mapClasses } from './map-classes.ts';
+import { loadOpenImages } from './openimages.ts';
 import { reportSplitOverlap, splitByLists } from './picture-lists.ts';
+import { type FolderLabels, findLabels, formOf } from './recognise.ts';
 import {
   type Dataset,
   type DatasetFault,
   type DatasetFormat,
   type LoadDatasetOptions,
   SPLIT_NAMES,
-  type SplitName,
 } from './types.ts';
 import { loadVoc } from './voc.ts';
 import { loadYoloFile, loadYoloFolder } from './yolo.ts';
@@ -22,7 +25,7 @@ import { loadYoloFile, loadYoloFolder } from './yolo.ts';
  * Reads all labels; pictures are not opened (but for those whose labels are in px and state no size). Nothing is cached
  * and nothing is written. What was left out, clipped or converted stands in `faults`; `expectSoundDataset` refuses a
  * set with errors.
- * @param path data.yaml, darknet `.data`, COCO JSON, or a folder
+ * @param path data.yaml, darknet `.data`, COCO or labelme JSON, OpenImages CSV, CVAT XML, or a folder
  * @throws DataError where the set, a split or its names cannot be found
  * @throws ConfigError where `mapClasses` names an unknown class
  */
@@ -59,14 +62,25 @@ async function readAny(path: string, options: LoadDatasetOptions): Promise<Datas
   const extension = extname(path).toLowerCase();
   if (kind === 'file') {
     if (['.yaml', '.yml', '.data'].includes(extension)) return readByFile(path, options);
+    const form = await formOf(path);
+    if (form === 'labelme') return loadLabelmeFile(path, options);
+    if (form === 'cvat') return loadCvat(path, [path], options);
+    if (form === 'openimages') return loadOpenImages(path, { train: [path] }, options);
+    if (form === 'voc') throw oneOfMany(path);
     if (extension === '.json') return loadCoco(path, { train: [path] }, options);
   }
   throw new DataError(
-    `data=${path}: ${kind === undefined ? 'it does not exist' : 'neither a data.yaml, a .json nor a folder'}`,
+    `data=${path}: ${kind === undefined ? 'it does not exist' : 'neither a folder nor a file of a form that is known here'}`,
     {
-      hint: 'name a data.yaml (YOLO), a COCO .json, or a folder with pictures and labels',
+      hint: 'name a data.yaml (YOLO), a COCO or labelme .json, an OpenImages .csv, a CVAT .xml, or a folder with pictures and labels',
     },
   );
+}
+
+function oneOfMany(path: string): DataError {
+  return new DataError(`data=${path}: the Pascal VOC annotation of one picture`, {
+    hint: 'name the folder that holds Annotations and JPEGImages',
+  });
 }
 
 /** A data.yaml may describe any of the formats: splits that are JSON files are COCO, a folder with Annotations is VOC. */
@@ -80,7 +94,7 @@ async function readByFile(file: string, options: LoadDatasetOptions): Promise<Da
     return { ...read, faults: [...faults, ...read.faults] };
   }
   const lists = entries.every((entry) => entry.toLowerCase().endsWith('.txt'));
-  if (!lists || !(await isVoc(data.root))) return loadYoloFile(data, options, faults);
+  if (!lists || (await findLabels(data.root)).voc === undefined) return loadYoloFile(data, options, faults);
   const splitLists = Object.fromEntries(
     Object.entries(data.splits).map(([name, paths]) => [name, onlyOne(file, name, paths)]),
   );
@@ -102,25 +116,54 @@ async function readFolder(folder: string, options: LoadDatasetOptions): Promise<
   const yaml = await findDataFile(folder);
   if (yaml !== undefined && (options.format === undefined || options.format === 'yolo'))
     return readByFile(yaml, options);
-  const coco = await findCocoFiles(folder);
-  const fitting: DatasetFormat[] = options.format === undefined ? [] : [options.format];
-  if (options.format === undefined) {
-    if (await isVoc(folder)) fitting.push('voc');
-    if (coco !== undefined) fitting.push('coco');
-    if (fitting.length === 0 || (await kindOf(join(folder, 'labels'))) === 'folder') fitting.push('yolo');
+  const labels = await findLabels(folder);
+  const { coco, openimages, cvat } = labels;
+  const format = options.format ?? (await onlyFormat(folder, labels));
+  switch (format) {
+    case 'voc':
+      return loadVoc(folder, options);
+    case 'yolo':
+      return loadYoloFolder(folder, options);
+    case 'labelme':
+      return loadLabelmeFolder(folder, options);
+    case 'coco':
+      if (coco !== undefined) return loadCoco(folder, coco, options);
+      break;
+    case 'openimages':
+      if (openimages !== undefined) return loadOpenImages(folder, openimages, options);
+      break;
+    case 'cvat':
+      if (cvat !== undefined) return loadCvat(folder, cvat, options);
+      break;
+    default:
+      format satisfies never;
   }
-  if (fitting.length > 1) {
-    const json = Object.values(coco ?? {}).flat()[0];
-    throw new DataError(`${folder}: it can be read as ${fitting.join(' and as ')}`, {
-      hint: `name one: ${[json, join(folder, 'images')].filter((place) => place !== undefined).join(' or ')}, or write a data.yaml`,
-    });
-  }
-  if (fitting[0] === 'voc') return loadVoc(folder, options);
-  if (fitting[0] === 'yolo') return loadYoloFolder(folder, options);
-  if (coco !== undefined) return loadCoco(folder, coco, options);
-  throw new DataError(`${folder}: no COCO file in it`, {
-    hint: 'looked for *.json here, in annotations and in train, val, valid and test',
+  throw new DataError(`${folder}: no ${format} file in it`, {
+    hint: 'looked here, in annotations and in train, val, valid and test',
   });
+}
+
+/** @throws DataError where the folder could be read in two ways */
+async function onlyFormat(folder: string, labels: FolderLabels): Promise<DatasetFormat> {
+  const fitting = (['voc', 'coco', 'openimages', 'cvat', 'labelme'] as const).filter(
+    (format) => labels[format] !== undefined,
+  ) as DatasetFormat[];
+  if (fitting.length === 0 || (await holdsYoloLabels(folder, labels))) fitting.push('yolo');
+  const [first, second] = fitting;
+  if (first !== undefined && second === undefined) return first;
+  const { coco = {}, openimages = {}, cvat = [] } = labels;
+  const files = [...Object.values(coco).flat(), ...Object.values(openimages).flat(), ...cvat];
+  const places = [...files.slice(0, 1), join(folder, 'images')];
+  throw new DataError(`${folder}: it can be read as ${fitting.join(' and as ')}`, {
+    hint: `name one: ${places.join(' or ')}, or write a data.yaml`,
+  });
+}
+
+/** A folder `labels` with anything but the JSON files of labelme. */
+async function holdsYoloLabels(folder: string, { labelme }: FolderLabels): Promise<boolean> {
+  const names = await createFolderCache().names(join(folder, 'labels'));
+  if (labelme === undefined) return (await kindOf(join(folder, 'labels'))) === 'folder';
+  return [...names].some((name) => name.endsWith('.txt'));
 }
 
 /** `data.yaml`, or the only YAML file. */
@@ -130,48 +173,4 @@ async function findDataFile(folder: string): Promise<string | undefined> {
   const habitual = files.find((name) => /^(data|dataset)\.ya?ml$/i.test(name));
   const chosen = habitual ?? (files.length === 1 ? files[0] : undefined);
   return chosen === undefined ? undefined : join(folder, chosen);
-}
-
-async function isVoc(folder: string): Promise<boolean> {
-  const cache = createFolderCache();
-  const hasXml = async (place: string) =>
-    [...(await cache.names(place))].some((name) => /^[^.].*\.xml$/i.test(name));
-  return (await hasXml(join(folder, 'Annotations'))) || (await hasXml(folder));
-}
-
-async function findCocoFiles(folder: string): Promise<CocoSplits | undefined> {
-  const cache = createFolderCache();
-  const splits: Partial<Record<SplitName, string[]>> = {};
-  for (const part of ['', 'annotations', 'train', 'val', 'valid', 'test']) {
-    for (const name of [...(await cache.names(join(folder, part)))].sort()) {
-      const path = join(folder, part, name);
-      if (!/^[^.].*\.json$/i.test(name) || !(await looksLikeCoco(path))) continue;
-      const split = splitOf(`${part}/${basename(name)}`);
-      splits[split] = [...(splits[split] ?? []), path];
-    }
-  }
-  return Object.keys(splits).length === 0 ? undefined : splits;
-}
-
-function splitOf(name: string): SplitName {
-  if (/val/i.test(name)) return 'val';
-  return /test/i.test(name) ? 'test' : 'train';
-}
-
-const SAMPLE_BYTES = 65_536;
-
-/** Whether the first or last part of a file has one of the keys of a COCO set at the top. */
-async function looksLikeCoco(path: string): Promise<boolean> {
-  const file = await open(path);
-  try {
-    const { size } = await file.stat();
-    const sample = Buffer.alloc(Math.min(size, SAMPLE_BYTES));
-    const head = await file.read(sample, 0, sample.length, 0);
-    const start = sample.toString('latin1', 0, head.bytesRead);
-    const tail = await file.read(sample, 0, sample.length, Math.max(0, size - sample.length));
-    const text = start + sample.toString('latin1', 0, tail.bytesRead);
-    return /"(categories|annotations)"\s*:\s*\[/.test(text);
-  } finally {
-    await file.close();
-  }
 }

@@ -9,23 +9,23 @@ export interface LabelledObject {
   readonly y1: number;
   readonly x2: number;
   readonly y2: number;
-  /** A region of many objects (COCO iscrowd): not trained on, ignored in evaluation. */
+  /** A region of many objects (COCO iscrowd, OpenImages IsGroupOf): not trained on, ignored in evaluation. */
   readonly crowd: boolean;
-  /** VOC's `difficult`: not trained on by default, ignored in evaluation. */
+  /** VOC's and labelme's `difficult`: not trained on by default, ignored in evaluation. */
   readonly difficult: boolean;
   /** px² of the object where the file states one (COCO `area`). */
   readonly areaPx?: number;
 }
 
 export interface LabelledPicture {
-  /** Absolute path of the picture. */
+  /** Absolute path of the picture; with `labelsOnly` it may not be there. */
   readonly path: string;
   /** Id that the format gave it: COCO image id, else the file name without folder and ending. */
   readonly id: string | number;
   readonly objects: readonly LabelledObject[];
   /** Where the labels came from; absent where there is no label file (background by absence). */
   readonly labelPath?: string;
-  /** Frame size in px where the format states it (COCO, VOC). */
+  /** Frame size in px where the format states it (all but YOLO and OpenImages). */
   readonly size?: { readonly width: number; readonly height: number };
 }
 
@@ -47,7 +47,7 @@ export interface DatasetFault {
 
 export type SplitName = 'train' | 'val' | 'test';
 
-export type DatasetFormat = 'yolo' | 'coco' | 'voc';
+export type DatasetFormat = 'yolo' | 'coco' | 'voc' | 'openimages' | 'cvat' | 'labelme';
 
 /** Every picture of a split, background too; a split that the set does not have is absent. */
 export type DatasetSplits = Readonly<Partial<Record<SplitName, readonly LabelledPicture[]>>>;
@@ -70,12 +70,17 @@ export type ClassMap = 'single' | Readonly<Record<string, string>>;
 export interface LoadDatasetOptions {
   /** Decides where a folder could be read in two formats. */
   readonly format?: DatasetFormat;
-  /** YOLO: names by class number, instead of those of the files. COCO and VOC: the order of the classes. */
+  /** YOLO: names by class number, instead of those of the files. Others: the order of the classes. */
   readonly classNames?: readonly string[];
   /** Text files with one picture (path, file name or id) per line that say anew which picture belongs where. */
   readonly splitLists?: Readonly<Partial<Record<SplitName, string>>>;
-  /** Where the pictures of a COCO or VOC set lie, when not beside the labels. */
+  /** Where the pictures lie, when not beside the labels; not for YOLO. */
   readonly picturesFolder?: string;
+  /**
+   * COCO, CVAT, labelme: pictures that are not there are kept where the file states their size. For what opens none of
+   * them, such as judging saved detections.
+   */
+  readonly labelsOnly?: boolean;
   readonly mapClasses?: ClassMap;
   /** The one name under `mapClasses: 'single'`; `object` unless given. */
   readonly singleName?: string;

@@ -1,26 +1,17 @@
 // One Pascal VOC annotation. Corners are taken as edges in px (left edge xmin, right edge xmax), as the labelling tools
 // write them and as the other formats of the same sets have them; the 1-based pixels of the original sets differ by 1 px.
 import { DataError } from '#core';
-import { placeBox } from './boxes.ts';
 import { readText } from './files.ts';
-import type { DatasetFault, LabelledObject, LabelledPicture } from './types.ts';
+import type { NamedFile, NamedObject } from './named-objects.ts';
+import type { DatasetFault } from './types.ts';
 import { childOf, parseXml, type XmlElement } from './xml.ts';
 
-export interface VocFile {
-  readonly path: string;
+/** Corners are xmin, ymin, xmax, ymax in px. */
+export interface VocFile extends NamedFile {
   /** What `filename` says, which is often out of date. */
   readonly fileName?: string;
   /** px; absent where the file states none or 0. */
   readonly size?: { readonly width: number; readonly height: number };
-  readonly objects: readonly VocObject[];
-}
-
-export interface VocObject {
-  readonly className: string;
-  readonly line: number;
-  /** xmin, ymin, xmax, ymax in px. */
-  readonly corners: readonly [number, number, number, number];
-  readonly difficult: boolean;
 }
 
 /** @returns undefined, with a fault, where the file cannot be read */
@@ -56,7 +47,7 @@ function readSize(element: XmlElement | undefined): VocFile['size'] {
   return width > 0 && height > 0 ? { width, height } : undefined;
 }
 
-function readObject(element: XmlElement, file: string, faults: DatasetFault[]): VocObject[] {
+function readObject(element: XmlElement, file: string, faults: DatasetFault[]): NamedObject[] {
   const className = childOf(element, 'name')?.text ?? '';
   const box = childOf(element, 'bndbox');
   const line = box?.line ?? element.line;
@@ -79,42 +70,4 @@ function readObject(element: XmlElement, file: string, faults: DatasetFault[]): 
     hint: 'left out; correct or remove it',
   });
   return [];
-}
-
-/** The objects of a file, in relative coordinates, of the classes that are known. */
-export function toObjects(
-  { path: file, objects }: VocFile,
-  size: NonNullable<LabelledPicture['size']>,
-  classIds: ReadonlyMap<string, number>,
-  faults: DatasetFault[],
-): readonly LabelledObject[] {
-  const { width, height } = size;
-  const seen = new Map<string, number>();
-  return objects.flatMap(({ className, line, corners, difficult }) => {
-    const key = `${className} ${corners.join(' ')}`;
-    const before = seen.get(key);
-    if (before !== undefined) {
-      const message = `${className} ${corners.join(' ')}: the same object as in line ${before}`;
-      faults.push({
-        severity: 'warning',
-        kind: 'repeated-row',
-        file,
-        line,
-        message,
-        hint: 'dropped; remove it',
-      });
-      return [];
-    }
-    seen.set(key, line);
-    const classId = classIds.get(className);
-    if (classId === undefined) return []; // told once for the set
-    const [x1, y1, x2, y2] = corners;
-    const box = placeBox(
-      { x1: x1 / width, y1: y1 / height, x2: x2 / width, y2: y2 / height },
-      { file, line, name: `${className} ${corners.join(' ')} in ${width}x${height} px` },
-      faults,
-      1 / Math.min(width, height),
-    );
-    return box === undefined ? [] : [{ classId, ...box, crowd: false, difficult }];
-  });
 }

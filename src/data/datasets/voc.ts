@@ -1,11 +1,12 @@
 // Pascal VOC sets: one XML file per picture, in `Annotations` or beside it, and splits as lists of ids.
 import { basename, dirname, extname, join, relative } from 'node:path';
 import { DataError } from '#core';
-import { byCodeUnits, kindOf, listFiles, mapBounded, stemOf } from './files.ts';
+import { kindOf, listFiles, mapBounded, stemOf } from './files.ts';
+import { namesOf, reportNames, toObjects } from './named-objects.ts';
 import { splitByLists } from './picture-lists.ts';
 import { picturesAmong, sizeFromPicture } from './pictures.ts';
 import type { Dataset, DatasetFault, DatasetSplits, LabelledPicture, LoadDatasetOptions } from './types.ts';
-import { readVocFile, toObjects, type VocFile } from './voc-file.ts';
+import { readVocFile, type VocFile } from './voc-file.ts';
 
 interface Layout {
   readonly pictures: string;
@@ -93,49 +94,6 @@ function pairUp(
     }
   }
   return paired;
-}
-
-/** In alphabetical order, which does not depend on which picture comes first. */
-function namesOf(files: readonly VocFile[]): string[] {
-  return [...new Set(files.flatMap(({ objects }) => objects.map(({ className }) => className)))].sort(
-    byCodeUnits,
-  );
-}
-
-function reportNames(
-  source: string,
-  files: readonly VocFile[],
-  classNames: readonly string[],
-  faults: DatasetFault[],
-): void {
-  const counts = new Map<string, { count: number; readonly file: string; readonly line: number }>();
-  for (const { path, objects } of files) {
-    for (const { className, line } of objects) {
-      const known = counts.get(className);
-      if (known === undefined) counts.set(className, { count: 1, file: path, line });
-      else known.count++;
-    }
-  }
-  const lowered = new Map<string, string>();
-  for (const [name, { count, file, line }] of counts) {
-    const twin = lowered.get(name.toLowerCase());
-    lowered.set(name.toLowerCase(), name);
-    const at = { file, line };
-    if (!classNames.includes(name)) {
-      const message = `${count} objects are called "${name}"; the names given for ${source} are ${classNames.join(', ')}`;
-      const hint = 'left out; add the name, or correct the labels';
-      faults.push({ severity: 'error', kind: 'class-out-of-range', ...at, message, hint });
-    } else if (twin !== undefined) {
-      const message = `"${twin}" and "${name}" differ in case only and are two classes`;
-      faults.push({
-        severity: 'warning',
-        kind: 'similar-names',
-        ...at,
-        message,
-        hint: 'write one of them throughout',
-      });
-    }
-  }
 }
 
 /** @returns the picture, absent where it cannot be used, and the faults of its objects */

@@ -1,4 +1,4 @@
-// A strict little XML reader for annotation files: elements, text and line numbers. No entities but the five of XML and
+// A strict little XML reader for annotation files: elements, attributes, text and line numbers. No entities but the five of XML and
 // numeric ones, so nothing can be fetched or blown up.
 import { DataError } from '#core';
 
@@ -6,6 +6,8 @@ export interface XmlElement {
   readonly name: string;
   /** Own text without that of children, trimmed. */
   readonly text: string;
+  /** Decoded values by name. */
+  readonly attributes: ReadonlyMap<string, string>;
   readonly children: readonly XmlElement[];
   /** 1-based line of the opening tag. */
   readonly line: number;
@@ -14,6 +16,7 @@ export interface XmlElement {
 interface OpenElement {
   readonly name: string;
   readonly line: number;
+  readonly attributes: ReadonlyMap<string, string>;
   readonly children: XmlElement[];
   text: string;
 }
@@ -21,6 +24,9 @@ interface OpenElement {
 /** Comments, CDATA, instructions and doctype, then tags, then text. A tag's attributes may hold `>` in quotes. */
 const TOKEN =
   /<!--[\s\S]*?-->|<!\[CDATA\[[\s\S]*?\]\]>|<\?[\s\S]*?\?>|<!DOCTYPE[^>[]*(?:\[[\s\S]*?\])?\s*>|<\/\s*([\w:.-]+)\s*>|<([\w:.-]+)((?:\s+[\w:.-]+\s*=\s*(?:"[^"<]*"|'[^'<]*'))*)\s*(\/?)>|[^<]+|</g;
+
+const ATTRIBUTE = /([\w:.-]+)\s*=\s*(?:"([^"]*)"|'([^']*)')/g;
+const NO_ATTRIBUTES: ReadonlyMap<string, string> = new Map();
 
 const ENTITIES: Readonly<Record<string, string>> = { lt: '<', gt: '>', amp: '&', quot: '"', apos: "'" };
 
@@ -30,14 +36,15 @@ const ENTITIES: Readonly<Record<string, string>> = { lt: '<', gt: '>', amp: '&',
  * @throws DataError naming file and line where the text is not well-formed
  */
 export function parseXml(text: string, file: string): XmlElement {
-  const open: OpenElement[] = [{ name: '', line: 1, children: [], text: '' }];
+  const open: OpenElement[] = [{ name: '', line: 1, attributes: NO_ATTRIBUTES, children: [], text: '' }];
   let line = 1;
   for (const token of text.matchAll(TOKEN)) {
-    const [whole, closing, opening, , selfClosing] = token;
+    const [whole, closing, opening, attributes = '', selfClosing] = token;
     const current = open.at(-1);
     if (whole === '<' || current === undefined) throw broken(file, line, 'a < that starts no tag');
     if (opening !== undefined) {
-      const element = { name: opening, line, children: [], text: '' };
+      const read = readAttributes(attributes, file, line);
+      const element = { name: opening, line, attributes: read, children: [], text: '' };
       if (selfClosing === '/') current.children.push(element);
       else open.push(element);
     } else if (closing !== undefined) close(open, closing, file, line);
@@ -59,6 +66,16 @@ export function parseXml(text: string, file: string): XmlElement {
 /** The first child of that name. */
 export function childOf(element: XmlElement | undefined, name: string): XmlElement | undefined {
   return element?.children.find((child) => child.name === name);
+}
+
+function readAttributes(text: string, file: string, line: number): ReadonlyMap<string, string> {
+  if (text === '') return NO_ATTRIBUTES;
+  const values = new Map<string, string>();
+  for (const [, name = '', double, single] of text.matchAll(ATTRIBUTE)) {
+    if (values.has(name)) throw broken(file, line, `the attribute ${name} is given twice`);
+    values.set(name, decode(double ?? single ?? '', file, line));
+  }
+  return values;
 }
 
 function close(open: OpenElement[], name: string, file: string, line: number): void {

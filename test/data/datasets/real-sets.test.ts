@@ -143,7 +143,7 @@ describe.skipIf(coco === undefined)(`coco128_permissive33${skipNote(coco)}`, () 
 });
 
 describe.skipIf(padilla === undefined)(`padilla_voc100${skipNote(padilla)}`, () => {
-  it('gives the same boxes from VOC, ImageNet, both COCO forms and YOLO', async () => {
+  it('gives the same boxes from VOC, ImageNet, both COCO forms, YOLO, CVAT, OpenImages and labelme', async () => {
     mkdirSync(folder.join('voc'));
     mkdirSync(folder.join('yolo'));
     symlinkSync(`${padilla}/images`, folder.join('voc/JPEGImages'));
@@ -161,13 +161,28 @@ describe.skipIf(padilla === undefined)(`padilla_voc100${skipNote(padilla)}`, () 
       await loadDataset(`${padilla}/gts/coco_format_v2/instances_v2.json`, { picturesFolder }),
       await loadDataset(await folder.write('yolo/data.yaml', yaml)),
       await loadDataset(folder.join('imagenet')),
+      await loadDataset(`${padilla}/gts/cvat_format/annotations.xml`, { picturesFolder }),
+      await loadDataset(`${padilla}/gts/cvat_format`, { picturesFolder }),
+      await loadDataset(`${padilla}/gts/openimages_format`, { picturesFolder }),
     ];
     const sizes = sizesOf(voc);
     const expected = boxesByPicture(voc, sizes);
     expect([...expected.values()].flat()).toHaveLength(273);
     for (const set of sets) expect(differences(boxesByPicture(set, sizes), expected)).toEqual([]);
     // Without its lists, the ImageNet form is one split, and says so.
-    expect(sets.map((set) => set.faults.map(({ kind }) => kind))).toEqual([[], [], [], ['no-splits']]);
+    expect(sets.map((set) => set.faults.map(({ kind }) => kind))).toEqual([
+      ...[[], [], [], ['no-splits'], [], []],
+      ['decimal-comma'],
+    ]);
+    const labelme = await loadDataset(`${padilla}/gts/labelme_format`, { picturesFolder });
+    const three = ['2007_000027.jpg', '2007_000032.jpg', '2007_000033.jpg'];
+    expect(
+      differences(
+        boxesByPicture(labelme, sizes),
+        new Map([...expected].filter(([picture]) => three.includes(picture))),
+      ),
+    ).toEqual([]);
+    expect(labelme.faults.map(({ message }) => message.slice(0, 11))).toEqual(['97 pictures']);
   });
 });
 
