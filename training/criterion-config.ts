@@ -1,5 +1,5 @@
 // What a criterion can be asked to do: loss families, their weights, the policy of the targets. Defaults in one place.
-import { ConfigError, nearest } from '#core';
+import { ConfigError, type LogitRange, nearest } from '#core';
 import { ASSIGNER_DEFAULTS, type AssignerConfig } from './assign/task-aligned.ts';
 import { SIGMOID_LOSSES, type SigmoidLossName } from './losses/sigmoid.ts';
 import { SOFTMAX_LOSSES, type SoftmaxLossName } from './losses/softmax.ts';
@@ -42,13 +42,16 @@ export type TargetPolicy =
       readonly hardBelowIou: number;
     };
 
-/** Which logits the adapted ones are held to: a frozen class layer's, or per-class ceilings (float[C]). */
-export type RangeReference = 'frozen-layer' | readonly number[];
+/**
+ * What the adapted logits are held to: the row that a frozen class layer gives for the same features, or the range that
+ * rows of the same class had in an earlier training, by class id.
+ */
+export type RangeReference = 'frozen-layer' | readonly Readonly<LogitRange>[];
 
 export type LogitRangeConfig =
   | { readonly kind: 'off' }
   | { readonly kind: 'penalty'; readonly lambda: number; readonly reference: RangeReference }
-  | { readonly kind: 'zs-norm'; readonly reference: 'frozen-layer' };
+  | { readonly kind: 'zs-norm'; readonly reference: RangeReference };
 
 export interface LossWeights {
   readonly box: number;
@@ -162,27 +165,23 @@ function checkRange({ logitRange, classification }: CriterionConfig, classCount:
       hint: "leave it 'off'",
     });
   }
-  if (logitRange.kind === 'zs-norm') {
-    if (logitRange.reference !== 'frozen-layer') {
-      throw new ConfigError(
-        "logit range 'zs-norm' needs a frozen class layer as its reference, found ceilings",
-        {
-          hint: "ceilings have no lower end: use 'penalty' with them",
-        },
-      );
-    }
-    if (classification.logitNorm !== undefined) {
-      throw new ConfigError("logit range 'zs-norm' and LogitNorm both rescale the class logits", {
-        hint: 'choose one of them',
-      });
-    }
-    return;
+  if (logitRange.kind === 'penalty') expectFrom0('logitRange.lambda', logitRange.lambda);
+  else if (classification.logitNorm !== undefined) {
+    throw new ConfigError("logit range 'zs-norm' and LogitNorm both rescale the class logits", {
+      hint: 'choose one of them',
+    });
   }
-  expectFrom0('logitRange.lambda', logitRange.lambda);
   const { reference } = logitRange;
-  if (reference !== 'frozen-layer' && reference.length !== classCount) {
-    throw new ConfigError(`logitRange.reference has ${reference.length} ceilings for ${classCount} classes`, {
-      hint: 'give one ceiling per class, in the order of the class names',
+  if (reference === 'frozen-layer') return;
+  if (reference.length !== classCount) {
+    throw new ConfigError(`logitRange.reference has ${reference.length} ranges for ${classCount} classes`, {
+      hint: 'give one range per class, in the order of the class names',
+    });
+  }
+  for (const [id, { least, greatest }] of reference.entries()) {
+    if (Number.isFinite(greatest - least) && least <= greatest) continue;
+    throw new ConfigError(`logitRange.reference of class ${id} is ${least} to ${greatest}`, {
+      hint: 'expected two numbers that rise',
     });
   }
 }

@@ -1,6 +1,6 @@
 // The criterion of a head whose score is a law: assigns objects, weighs the terms, and gives the gradient of every raw
 // output. total = box + classification + boxDfl + quality + logitRange, each already weighted.
-import { DataError, ModelError } from '#core';
+import { DataError, type LogitRowView, ModelError } from '#core';
 import type { HeadSpec } from '#onnx';
 import { appendInside, createAnchorGrid, createAnchorList } from './assign/anchor-grid.ts';
 import { createPredictionReader, type RawLevel } from './assign/predictions.ts';
@@ -35,6 +35,11 @@ export interface DetectionCriterion extends Criterion {
    * belongs to, for difference quotients (GRA has no other).
    */
   evaluateHeld(outputs: Tensors, targets: Targets, reference?: Tensors): CriterionResult;
+  /**
+   * Calls back for every anchor that the last `evaluate` assigned to an object, with the class of the object and the
+   * class logits of the anchor; never at one class. The outputs of that call must still hold their values.
+   */
+  visitPositives(visit: (classId: number, row: LogitRowView) => void): void;
 }
 
 const BOX_CHANNELS = 4;
@@ -223,7 +228,19 @@ export function createDetectionCriterion(
     };
   }
 
+  function visitPositives(visit: (classId: number, row: LogitRowView) => void): void {
+    const { positives, levels } = batch;
+    for (let index = 0; index < positives.count; index++) {
+      const { level, map, cell, cells } = placeOf(positives.pictures[index]!, positives.anchors[index]!);
+      const logits = levels[level]!.classes;
+      if (!logits) return;
+      const row = { logits, offset: map * classCount * cells + cell, stride: cells, classes: classCount };
+      visit(batch.classIds[positives.objects[index]!]!, row);
+    }
+  }
+
   return {
+    visitPositives,
     evaluate: (outputs, targets, reference) => run(outputs, targets, false, reference),
     evaluateHeld: (outputs, targets, reference) => run(outputs, targets, true, reference),
   };

@@ -77,19 +77,3 @@ export function withRangeNorm(loss: ClassLoss, classes: number, range: Readonly<
     },
   };
 }
-
-/** Σ relu(l_k − ceiling_k) over a row: the penalty where only ceilings of matched logits are known. */
-export function addCeilingPenalty(
-  row: { logits: Numbers; offset: number; stride: number; gradient: Numbers; scale: number },
-  ceilings: readonly number[],
-): number {
-  const { logits, offset, stride, gradient, scale } = row;
-  let excess = 0;
-  for (const [index, ceiling] of ceilings.entries()) {
-    const at = offset + index * stride;
-    if (logits[at]! <= ceiling) continue;
-    excess += logits[at]! - ceiling;
-    gradient[at]! += scale;
-  }
-  return excess;
-}

@@ -1,10 +1,11 @@
 // The training loop on one page: batch → forward → losses → backward → step, then validate and tell.
 import { createRandom, DataError, deriveSeed } from '#core';
-import type { HeadParameter } from '#onnx';
+import type { ClassLogitRange, HeadParameter } from '#onnx';
 import { createWeightAverage, updateStatistics, type WeightAverage } from './average.ts';
 import type { LossTerms } from './criterion.ts';
 import { dropoutMasks } from './dropout.ts';
 import type { ParameterValues, Tensors } from './engines/engine.ts';
+import { createLogitRangeMeter, type LogitRangeMeter } from './logit-range-meter.ts';
 import { clipGradients, createOptimizer, type Optimizer, type OptimizerConfig } from './optimizer.ts';
 import type { TrainingBatch } from './pictures/batch-source.ts';
 import { learningRate, type ScheduleConfig } from './schedule.ts';
@@ -65,6 +66,8 @@ export interface EpochEvent {
   readonly validation?: ValidationResult;
   readonly learningRate: number;
   readonly skippedSteps: number;
+  /** Of the class logits at assigned anchors, by class id; undefined for classes with too few. */
+  readonly logitRanges: readonly (ClassLogitRange | undefined)[];
   /** Weights and losses are numbers. An epoch that is not sound is never kept: the checkpoint before it stays. */
   readonly isSound: boolean;
   readonly isBest: boolean;
@@ -109,6 +112,7 @@ export async function* train(
   for (let epoch = start.epoch; epoch < config.epochs; epoch++) {
     const started = performance.now();
     const means = createTermMeans();
+    const meter = createLogitRangeMeter(setup.classCount, config.seed, epoch);
     let skippedSteps = 0;
     let stepOfEpoch = 0;
     let rate = 0;
@@ -121,7 +125,11 @@ export async function* train(
         config.epochs * source.batchesPerEpoch,
         source.batchesPerEpoch,
       );
-      const terms = await trainStep(setup, batch, start, config, rate, [epoch, stepOfEpoch]);
+      const terms = await trainStep(setup, batch, start, config, {
+        rate,
+        place: [epoch, stepOfEpoch],
+        meter,
+      });
       step++;
       stepOfEpoch++;
       if (terms === undefined) {
@@ -153,6 +161,7 @@ export async function* train(
       ...(validation && { validation }),
       learningRate: rate,
       skippedSteps,
+      logitRanges: meter.value(),
       isSound,
       isBest,
       state: { epoch: epoch + 1, step, values, average, optimizer, best },
@@ -174,8 +183,11 @@ async function trainStep(
   batch: TrainingBatch,
   { values, average, optimizer }: RunState,
   config: LoopConfig,
-  rate: number,
-  place: readonly [number, number],
+  {
+    rate,
+    place,
+    meter,
+  }: { readonly rate: number; readonly place: readonly [number, number]; readonly meter: LogitRangeMeter },
 ): Promise<LossTerms | undefined> {
   const random = createRandom(deriveSeed(config.seed, 7, ...place));
   const inputs: Tensors = new Map([
@@ -189,6 +201,7 @@ async function trainStep(
     engine.discard(state!);
     return undefined;
   }
+  criterion.visitPositives(meter.add);
   const backward = await engine.backward(state!, gradients);
   if (!Number.isFinite(clipGradients(backward.gradients, config.clip))) return undefined;
   optimizer.step(values, backward.gradients, rate);

@@ -1,13 +1,14 @@
 // A model file as a host for our head: read, understood, made float32, and cut.
 import { basename } from 'node:path';
 import { ModelError } from '#core';
-import type { HeadedModel, ModelProto } from '#onnx';
+import type { HeadedModel, ModelProto, StoredLogitRanges } from '#onnx';
 import {
   dequantise,
   isHalfPrecision,
   isQuantised,
   nameFile,
   normalizeInputs,
+  readLogitRanges,
   reheadHost,
   toFloat32,
 } from '#onnx';
@@ -19,6 +20,8 @@ export interface OpenHost {
   readonly sha256: string;
   /** Classes of the file, for telling whether its own are trained further. */
   readonly classNames: readonly string[];
+  /** That the file states for its class logits. */
+  readonly logitRanges?: StoredLogitRanges;
   readonly notes: readonly string[];
 }
 
@@ -44,10 +47,12 @@ export async function openHost(options: TrainOptions, classNames: readonly strin
       seed: options.loop.seed,
       host: { name: basename(path), sha256: opened.file.sha256 },
     });
+    const logitRanges = readLogitRanges(opened.metadata);
     return {
       headed,
       sha256: opened.file.sha256,
       classNames: opened.classNames,
+      ...(logitRanges && { logitRanges }),
       notes: [...notes, ...headed.notes],
     };
   } catch (error) {

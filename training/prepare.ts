@@ -11,12 +11,13 @@ import {
   summarizeFaults,
 } from '#data/datasets';
 import type { HeadedModel, TrainablePart } from '#onnx';
-import type { CriterionConfig } from './criterion-config.ts';
+import { rangesOfClasses } from '#onnx';
+import type { CriterionConfig, RangeReference } from './criterion-config.ts';
 import { createDetectionCriterion } from './detection-criterion.ts';
 import type { Engine, EnginePlan, ParameterValues } from './engines/engine.ts';
 import { type CacheProgress, createFeatureSource } from './features/feature-source.ts';
 import { initialValues } from './initial-values.ts';
-import { openHost } from './open-host.ts';
+import { type OpenHost, openHost } from './open-host.ts';
 import type { TrainOptions } from './options.ts';
 import { isScratch, presetCriterion } from './options.ts';
 import type { BatchSource } from './pictures/batch-source.ts';
@@ -66,7 +67,7 @@ export async function prepareTraining(
       `${options.data} has no val split: nothing is validated, and best is the lowest training loss`,
     );
   }
-  const { headed, start } = await openDetector(options, dataset, context);
+  const { headed, start, rangeReference } = await openDetector(options, dataset, context);
   const { spec, trainable: part } = headed;
   const identity: RunIdentity = {
     classNames: spec.classNames,
@@ -79,9 +80,10 @@ export async function prepareTraining(
   let source: BatchSource | undefined;
   try {
     source = await openSource(options, headed, { training, validation }, context);
-    const criterion = createDetectionCriterion(spec, criterionConfig(options, headed));
+    const criterion = createDetectionCriterion(spec, criterionConfig(options, headed, rangeReference));
     const values = initialValues(part);
-    const reference = options.logitRange === 'off' ? undefined : copyOf(values);
+    const isHeldToLayer = options.logitRange !== 'off' && rangeReference === 'frozen-layer';
+    const reference = isHeldToLayer ? copyOf(values) : undefined;
     const validate = createValidator({
       spec,
       part,
@@ -96,6 +98,7 @@ export async function prepareTraining(
         part,
         engine,
         criterion,
+        classCount: spec.classNames.length,
         dropout: spec.dropout,
         source: opened,
         validate: (values) => validate(values, context.signal),
@@ -136,25 +139,58 @@ async function openDetector(
   options: TrainOptions,
   { classNames }: Dataset,
   context: PrepareContext,
-): Promise<{ readonly headed: HeadedModel; readonly start: string }> {
+): Promise<{
+  readonly headed: HeadedModel;
+  readonly start: string;
+  /** Of no meaning where the logit range is off. */
+  readonly rangeReference: RangeReference;
+}> {
   if (isScratch(options.model)) {
-    return { headed: buildScratch(options, classNames), start: options.model };
+    return {
+      headed: buildScratch(options, classNames),
+      start: options.model,
+      rangeReference: 'frozen-layer',
+    };
   }
   const host = await openHost(options, classNames);
   for (const note of host.notes) context.onNote(note);
-  if (options.logitRange !== 'off') expectSameClasses(host.headed, host.classNames, classNames);
-  return { headed: host.headed, start: host.sha256 };
+  const rangeReference =
+    options.logitRange === 'off'
+      ? 'frozen-layer'
+      : referenceOf(host, classNames, { kind: options.logitRange, onNote: context.onNote });
+  return { headed: host.headed, start: host.sha256, rangeReference };
 }
 
-/** The range is that of our own class layer before the adaptation: a foreign head, or other classes, have none. */
-function expectSameClasses(headed: HeadedModel, before: readonly string[], now: readonly string[]): void {
+/**
+ * The range is that of our own class layer before the adaptation; other classes have none, so for them it is the range
+ * that training stored, class by class. A foreign head has neither.
+ */
+function referenceOf(
+  { headed, classNames: before, logitRanges }: OpenHost,
+  now: readonly string[],
+  { kind, onNote }: { readonly kind: TrainOptions['logitRange']; readonly onNote: PrepareContext['onNote'] },
+): RangeReference {
   const own = headed.host?.family === 'edge-detect';
-  if (own && JSON.stringify(before) === JSON.stringify(now)) return;
+  if (own && JSON.stringify(before) === JSON.stringify(now)) return 'frozen-layer';
+  const { ranges, missing } = rangesOfClasses(logitRanges, now);
+  if (own && missing.length === 0) {
+    // ZS-Norm does not see the scale of a layer that starts anew, so nothing gives it one.
+    const scale =
+      kind === 'zs-norm'
+        ? '; zs-norm leaves the scale of the new class layer open, which sals sets in the graph'
+        : '';
+    onNote(
+      `logit_range: the classes are no longer ${before.join(', ')}, so each class is held to the range that it had in the training of this model${scale}`,
+    );
+    return ranges;
+  }
   throw new ConfigError(
     own
-      ? `logit_range: the model's classes are ${before.join(', ')}, those of the data ${now.join(', ')}: there is no range to keep`
+      ? `logit_range: the model's classes are ${before.join(', ')}, those of the data ${now.join(', ')}, and no range is stored for ${missing.join(', ')}: there is no range to keep`
       : 'logit_range: the class layer of this host is replaced, so there is no range to keep',
-    { hint: 'adapt a model that this program trained, with the same classes, or leave logit_range= away' },
+    {
+      hint: 'adapt a model that this program trained, with classes that it knows, or leave logit_range= away',
+    },
   );
 }
 
@@ -200,7 +236,11 @@ function augmentAt({ augment, loop }: TrainOptions, epoch: number): TrainOptions
   return epoch < 0.9 * loop.epochs ? augment : { ...augment, mosaic: 0 };
 }
 
-function criterionConfig(options: TrainOptions, { spec }: HeadedModel): CriterionConfig {
+function criterionConfig(
+  options: TrainOptions,
+  { spec }: HeadedModel,
+  reference: RangeReference,
+): CriterionConfig {
   const base = presetCriterion(options.preset);
   return {
     ...base,
@@ -219,8 +259,8 @@ function criterionConfig(options: TrainOptions, { spec }: HeadedModel): Criterio
       options.logitRange === 'off'
         ? { kind: 'off' }
         : options.logitRange === 'penalty'
-          ? { kind: 'penalty', lambda: 10, reference: 'frozen-layer' }
-          : { kind: 'zs-norm', reference: 'frozen-layer' },
+          ? { kind: 'penalty', lambda: 10, reference }
+          : { kind: 'zs-norm', reference },
   };
 }
 

@@ -9,6 +9,7 @@ export interface TrainingSetup {
   readonly part: TrainablePart;
   readonly engine: Engine;
   readonly criterion: DetectionCriterion;
+  readonly classCount: number;
   /** Values before an adaptation whose class logits the new ones are held to; absent without a logit range. */
   readonly reference?: ParameterValues;
   /** Probability that a channel before the prediction layers is dropped. */

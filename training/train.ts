@@ -3,12 +3,13 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { basename, dirname, join, resolve } from 'node:path';
 import { createRandom, deriveSeed } from '#core';
-import type { HeadedModel, TrainablePart } from '#onnx';
+import type { ClassLogitRange, HeadedModel, TrainablePart } from '#onnx';
 import { assembleDetector, serialize } from '#onnx';
 import { type Checkpoint, loadCheckpoint } from './checkpoint.ts';
 import { fillMask } from './dropout.ts';
 import type { Engine, ParameterValues } from './engines/engine.ts';
 import type { CacheProgress } from './features/feature-source.ts';
+import { toStoredRanges } from './logit-range-meter.ts';
 import { startState, type TrainingEvent, train } from './loop.ts';
 import { completeRequest, isScratch, type TrainOptions, type TrainRequest } from './options.ts';
 import { type PreparedTraining, prepareTraining } from './prepare.ts';
@@ -125,7 +126,7 @@ async function* runPrepared(
     folder,
     record: { identity, plan, request, rows: earlier.rows, seconds: earlier.seconds },
     arguments: toArguments(options),
-    assemble: (averaged, facts) => assembleBytes(options, headed, averaged, facts),
+    assemble: (averaged, facts, ranges) => assembleBytes(options, headed, averaged, { facts, ranges }),
   });
   yield {
     type: 'started',
@@ -170,7 +171,10 @@ function assembleBytes(
   options: TrainOptions,
   headed: HeadedModel,
   values: ParameterValues,
-  facts: TrainingFacts,
+  {
+    facts,
+    ranges,
+  }: { readonly facts: TrainingFacts; readonly ranges: readonly (ClassLogitRange | undefined)[] },
 ): Uint8Array {
   const { monteCarloPasses: passes, loop } = options;
   const { data, preset, freeze, classLoss, gamma, beta } = options;
@@ -187,6 +191,9 @@ function assembleBytes(
   };
   const model = assembleDetector(headed, values, {
     training,
+    ...(ranges.some((range) => range !== undefined) && {
+      logitRanges: toStoredRanges(ranges, headed.spec.classNames),
+    }),
     ...(passes > 0 && { monteCarlo: { passes, masks: fixedMasks(headed, passes, loop.seed) } }),
   });
   return serialize(model);

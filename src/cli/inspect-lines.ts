@@ -29,6 +29,7 @@ export function inspectLines(path: string, model: ModelDescription, verbose: boo
         (verbose || classNames.length <= 8 ? '' : ', …'),
     ),
     ...field('sals', model.sals?.text),
+    ...(verbose ? field('class logits', logitRangeText(model)) : []),
     ...field('preprocess', preprocess && `${preprocess.text} (${preprocess.family})`),
     ...field('it can say', head && ['score', ...head.can].join(', ')),
     ...(head?.limits ?? []).flatMap((limit) => field('it cannot', limit)),
@@ -37,6 +38,14 @@ export function inspectLines(path: string, model: ModelDescription, verbose: boo
       : []),
     ...model.assumed.flatMap((line) => field('assumed', line)),
   ];
+}
+
+function logitRangeText({ logitRanges }: ModelDescription): string | undefined {
+  if (logitRanges === undefined) return undefined;
+  const ranges = Object.entries(logitRanges.classes).map(
+    ([name, { least, greatest }]) => `${name} ${least.toFixed(2)} to ${greatest.toFixed(2)}`,
+  );
+  return `in training ${ranges.join(', ')}`;
 }
 
 function millions(count: number): string {

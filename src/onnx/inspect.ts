@@ -5,6 +5,7 @@ import type { PreprocessGuess } from './family.ts';
 import type { Axis } from './graph.ts';
 import { elementTypeOf, graphOf, normalizeInputs, shapeOf } from './graph.ts';
 import type { HeadFinding, TapPlan } from './head-finder/types.ts';
+import { readLogitRanges, type StoredLogitRanges } from './logit-ranges.ts';
 import { readMetadata } from './metadata.ts';
 import type { ModelProto, ValueInfoProto } from './proto/onnx_pb.ts';
 import { describeSals, readSals, type SalsRecord } from './sals-record.ts';
@@ -35,6 +36,8 @@ export interface ModelDescription {
   readonly license?: string;
   readonly classNames?: readonly string[];
   readonly head?: HeadDescription;
+  /** Of class logits in training, where the model states them. */
+  readonly logitRanges?: StoredLogitRanges;
   /** Present where class logits are scaled in the graph. */
   readonly sals?: SalsRecord & { readonly text: string };
   readonly preprocess?: {
@@ -71,7 +74,7 @@ export function describeModel(
   const graph = graphOf(normalizeInputs(model));
   const metadata = readMetadata(model);
   const { names, description, author, task, license } = metadata;
-  const sals = readSals(metadata);
+  const [sals, logitRanges] = [readSals(metadata), readLogitRanges(metadata)];
   return {
     irVersion: Number(model.irVersion),
     opsets: Object.fromEntries(
@@ -89,6 +92,7 @@ export function describeModel(
     ...(license ? { license } : {}),
     ...(names ? { classNames: names } : {}),
     ...(finding ? { head: describeHead(finding) } : {}),
+    ...(logitRanges ? { logitRanges } : {}),
     ...(sals ? { sals: { ...sals, text: describeSals(sals) } } : {}),
     ...(preprocess
       ? {

@@ -22,6 +22,12 @@ const classification = (
 ): Partial<CriterionConfig> => ({
   classification: { ...CRITERION_DEFAULTS.classification, kind, ...extra },
 });
+/** Narrower than most rows of the test head, and another for each class. */
+const RANGES = [
+  { least: -0.3, greatest: 0.2 },
+  { least: -0.1, greatest: 0.4 },
+  { least: -0.2, greatest: 0.1 },
+];
 const anchors = {
   kind: 'anchors',
   sizes: [
@@ -104,7 +110,8 @@ describe('gradient of every raw output against central differences', () => {
     ['QFL quality', { bins: 2 }, { quality: { kind: 'qfl' }, targets: SMOOTHED_LABELS }],
     ['focal quality', { bins: 2 }, { quality: { kind: 'focal', alpha: 0.25 } }],
     ['range penalty', {}, { logitRange: { kind: 'penalty', lambda: 10, reference: 'frozen-layer' } }, 0.1],
-    ['ceilings', {}, { logitRange: { kind: 'penalty', lambda: 10, reference: [0.2, 0.1, 0.3] } }],
+    ['penalty to stored ranges', {}, { logitRange: { kind: 'penalty', lambda: 10, reference: RANGES } }],
+    ['zs-norm to stored ranges', {}, { logitRange: { kind: 'zs-norm', reference: RANGES } }],
     ['zs-norm', {}, { logitRange: { kind: 'zs-norm', reference: 'frozen-layer' } }, 0.1],
     ['ignored regions', { ignore: [[[0, 20, 20, 40]]] }, {}],
   ];
@@ -305,6 +312,34 @@ describe('target policies', () => {
   });
 });
 
+describe('assigned anchors', () => {
+  it('are shown with the class of their object and the logits of their place', () => {
+    const { spec, outputs, targets } = testHead();
+    const criterion = createDetectionCriterion(spec);
+    const { gradients, terms } = criterion.evaluate(outputs, targets);
+    const seen: (readonly [classId: number, logits: number[], gradient: number[]])[] = [];
+    criterion.visitPositives((classId, { logits, offset, stride, classes }) => {
+      const name = spec.levels.find(({ classes: map = '' }) => outputs.get(map)!.data === logits)!.classes!;
+      const of = (values: ArrayLike<number>) =>
+        Array.from({ length: classes }, (_, index) => values[offset + index * stride]!);
+      seen.push([classId, of(logits), of(gradients.get(name)!.data)]);
+    });
+    expect(seen).toHaveLength(terms.positives);
+    expect(new Set(seen.map(([classId]) => classId))).toEqual(new Set([0, 1, 2]));
+    // The class loss pulls the logit of the object's class up, and no other.
+    for (const [classId, , gradient] of seen) {
+      expect(gradient.findIndex((slope) => slope < 0)).toBe(classId);
+    }
+  });
+
+  it('have no class logits at one class', () => {
+    const { spec, outputs, targets } = testHead({ classes: 1, objects: [[[0, 3, 2, 30, 25]]] });
+    const criterion = createDetectionCriterion(spec);
+    expect(criterion.evaluate(outputs, targets).terms.positives).toBeGreaterThan(0);
+    criterion.visitPositives(() => expect.unreachable());
+  });
+});
+
 describe('refusals', () => {
   const { spec, outputs, targets } = testHead();
   const refused: [string, Partial<CriterionConfig>, RegExp][] = [
@@ -320,14 +355,20 @@ describe('refusals', () => {
     ],
     ['a negative weight', { weights: { ...CRITERION_DEFAULTS.weights, box: -1 } }, /weights.box is -1/],
     [
-      'zs-norm with ceilings',
-      { logitRange: { kind: 'zs-norm', reference: [1, 2, 3] } as never },
-      /frozen class layer/,
+      'ranges for other classes',
+      { logitRange: { kind: 'zs-norm', reference: RANGES.slice(1) } },
+      /2 ranges for 3/,
     ],
     [
-      'ceilings for other classes',
-      { logitRange: { kind: 'penalty', lambda: 1, reference: [1] } },
-      /1 ceilings for 3/,
+      'a range upside down',
+      {
+        logitRange: {
+          kind: 'penalty',
+          lambda: 1,
+          reference: [...RANGES.slice(1), { least: 1, greatest: 0 }],
+        },
+      },
+      /of class 2 is 1 to 0/,
     ],
   ];
   it.each(refused)('%s', (_, changes, message) => {

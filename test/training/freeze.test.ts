@@ -1,7 +1,7 @@
 // How much of a model is trained, and an adaptation that must not inflate its logits.
 import { readFile } from 'node:fs/promises';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { parseModel } from '#onnx';
+import { parseModel, readLogitRanges, readMetadata, withSals } from '#onnx';
 import { openOrtNodeSession } from '#runtime';
 import type { TrainRequest } from '../../training/options.ts';
 import { RunFolder } from '../support/run-folder.ts';
@@ -42,6 +42,10 @@ async function changedConstants(before: string, after: string): Promise<Readonly
   return new Set(
     [...now].filter(([name, bytes]) => !(old.get(name)?.equals(bytes) ?? true)).map(([name]) => name),
   );
+}
+
+async function rangesIn(path: string) {
+  return readLogitRanges(readMetadata(parseModel(path, await readFile(path))));
 }
 
 describe('freeze=', () => {
@@ -138,6 +142,59 @@ describe('logit_range=', () => {
       message: expect.stringMatching(/square, disc, bar, those of the data square, disc, rod/),
     });
   });
+
+  it('is that of each class in an earlier training where the classes are others now', async () => {
+    const first = await adapt('first', { epochs: 6, lr0: 0.02 });
+    const known = folder.join('first', 'weights', 'last.onnx');
+    const stored = await rangesIn(known);
+    expect(Object.keys(stored!.classes).sort()).toEqual([...SHAPE_NAMES].sort());
+    for (const { least, greatest, positives } of Object.values(stored!.classes)) {
+      expect(greatest).toBeGreaterThan(least);
+      expect(positives).toBeGreaterThanOrEqual(20);
+    }
+    expect(first.notes.some((note) => note.startsWith('logit_range'))).toBe(false);
+    const turned = await writeShapeSet(folder.join('turned'), {
+      train: 8,
+      val: 2,
+      classNames: [...SHAPE_NAMES].reverse(),
+    });
+    const widths: Record<string, number> = {};
+    for (const logitRange of ['off', 'penalty', 'zs-norm'] as const) {
+      const run = await adapt(`turned-${logitRange}`, {
+        ...{ data: turned, model: known, logitRange },
+        epochs: 12,
+        lr0: 0.05,
+        weights: { classification: 20 },
+      });
+      const told = run.notes.some((note) => /each class is held to the range that it had/.test(note));
+      expect(told).toBe(logitRange !== 'off');
+      expect(run.notes.some((note) => /which sals sets in the graph/.test(note))).toBe(
+        logitRange === 'zs-norm',
+      );
+      widths[logitRange] = await meanRange(folder.join(`turned-${logitRange}`, 'weights', 'last.onnx'));
+    }
+    expect(widths['penalty']).toBeLessThan(0.7 * widths['off']!);
+    // ZS-Norm does not see the scale of a layer that starts anew: it needs the same ranges in the graph.
+    const trained = folder.join('turned-zs-norm', 'weights', 'last.onnx');
+    const { model: scaled } = withSals(parseModel(trained, await readFile(trained)), {
+      reference: { kind: 'ceilings', stored: stored! },
+      shrinkOnly: false,
+    });
+    const width = await meanRange(await folder.writeModel('scaled.onnx', scaled));
+    const ends = Object.values(stored!.classes).map(({ least, greatest }) => greatest - least);
+    expect(width).toBeGreaterThan(Math.min(...ends) - 1e-3);
+    expect(width).toBeLessThan(Math.max(...ends) + 1e-3);
+    const partly = await writeShapeSet(folder.join('partly'), {
+      ...{ train: 2, val: 1 },
+      classNames: ['square', 'disc', 'rod'],
+    });
+    await expect(
+      adapt('partly-run', { data: partly, model: known, logitRange: 'zs-norm' }),
+    ).rejects.toMatchObject({
+      exitCode: 3,
+      message: expect.stringMatching(/no range is stored for rod: there is no range to keep/),
+    });
+  }, 120_000);
 
   it('zs-norm is refused with fewer than three classes', async () => {
     const two = await writeShapeSet(folder.join('two'), { train: 2, val: 1, classNames: ['a', 'b'] });

@@ -2,6 +2,7 @@
 import { mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { stringify } from 'yaml';
+import type { ClassLogitRange } from '#onnx';
 import { outputFault } from '#runtime';
 import { saveCheckpoint, writeWhole } from '../checkpoint.ts';
 import type { ParameterValues } from '../engines/engine.ts';
@@ -16,7 +17,11 @@ export interface RunFilesOptions {
   /** Every option under its name on the command line. */
   readonly arguments: Readonly<Record<string, unknown>>;
   /** The whole detector with these values, as the bytes of an ONNX file. */
-  readonly assemble: (values: ParameterValues, training: TrainingFacts) => Uint8Array;
+  readonly assemble: (
+    values: ParameterValues,
+    training: TrainingFacts,
+    logitRanges: readonly (ClassLogitRange | undefined)[],
+  ) => Uint8Array;
 }
 
 /** What a model file says about its training. */
@@ -47,7 +52,7 @@ export async function openRunFiles(options: RunFilesOptions): Promise<RunFiles> 
   const [bestPath, lastPath] = [join(weights, 'best.onnx'), join(weights, 'last.onnx')];
   const statePath = join(weights, 'last.state');
   async function saveWeights(event: EpochEvent): Promise<void> {
-    const bytes = assemble(event.state.average.values, factsOf(event));
+    const bytes = assemble(event.state.average.values, factsOf(event), event.logitRanges);
     if (event.isBest) await writeWhole(bestPath, [bytes]).catch(unwritable(bestPath));
     await writeWhole(lastPath, [bytes]).catch(unwritable(lastPath));
     // Last, because it is what a resumed run believes: it takes its rows from there and writes them again.

@@ -3,6 +3,7 @@ import { ModelError } from '#core';
 import { graph, model as makeModel, OWN_IR_VERSION, OWN_OPSET, tensor, valueInfo } from '../builder.ts';
 import { copyMessage, graphOf } from '../graph.ts';
 import { OWN_FORMAT_VERSION } from '../head-finder/own-format.ts';
+import type { StoredLogitRanges } from '../logit-ranges.ts';
 import type { GraphProto, ModelProto, TensorProto } from '../proto/onnx_pb.ts';
 import { ElementType } from '../tensor.ts';
 import { decodeTail } from './decode-tail.ts';
@@ -17,6 +18,8 @@ export interface AssembleOptions {
   readonly monteCarlo?: { readonly passes: number; readonly masks: readonly Float32Array[] };
   /** Whether the law of the quality is written out beside its moments. Default true. */
   readonly qualityBins?: boolean;
+  /** Ranges of the class logits in training, for the metadata. */
+  readonly logitRanges?: StoredLogitRanges;
   /** Written as `training` into the metadata: settings, data set, figures. Must be JSON. */
   readonly training?: unknown;
 }
@@ -54,7 +57,7 @@ export function assembleDetector(
     {
       opset: Math.max(OWN_OPSET, headed.opset),
       irVersion: OWN_IR_VERSION,
-      metadata: metadataOf(headed, options.training),
+      metadata: metadataOf(headed, options),
     },
   );
 }
@@ -108,7 +111,10 @@ function distinct(initializers: readonly TensorProto[]): readonly TensorProto[] 
   return [...new Map(initializers.map((constant) => [constant.name, constant])).values()];
 }
 
-function metadataOf({ spec, cuts, host, freeze }: HeadedModel, training: unknown): Record<string, string> {
+function metadataOf(
+  { spec, cuts, host, freeze }: HeadedModel,
+  { training, logitRanges }: AssembleOptions,
+): Record<string, string> {
   const { classNames, preprocess, ...head } = spec;
   const own = {
     version: OWN_FORMAT_VERSION,
@@ -118,6 +124,7 @@ function metadataOf({ spec, cuts, host, freeze }: HeadedModel, training: unknown
     cuts,
     freeze,
     ...(host ? { host } : {}),
+    ...(logitRanges ? { logitRanges } : {}),
     ...(training === undefined ? {} : { training }),
   };
   const names = classNames.map((name, id) => `${id}: '${name.replaceAll(/[\\']/g, '\\$&')}'`);

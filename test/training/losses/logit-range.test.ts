@@ -1,11 +1,7 @@
 // The range of class logits held to a reference: penalty and ZS-Norm.
 import { describe, expect, it } from 'vitest';
 import { ConfigError, logitRangeInto, rescaleLogits } from '#core';
-import {
-  addCeilingPenalty,
-  addRangePenalty,
-  withRangeNorm,
-} from '../../../training/logit-range.ts';
+import { addRangePenalty, withRangeNorm } from '../../../training/logit-range.ts';
 import { createSoftmaxLoss } from '../../../training/losses/softmax.ts';
 import { golden, goldenCase } from '../../support/golden.ts';
 import { differences, near, relativeError } from './differences.ts';
@@ -117,12 +113,5 @@ describe('penalty', () => {
     }
     expect(value).toBeCloseTo(entry.expect.value, 12);
     expect(value).not.toBeCloseTo(goldenCase('logit_range.json', 'penalty_sum').expect.value, 0);
-  });
-
-  it('with ceilings looks upwards only, class by class', () => {
-    const gradient = new Float64Array(6);
-    const logits = Float64Array.of(0, 3, 0, -9, 0, 2);
-    expect(addCeilingPenalty({ logits, offset: 1, stride: 2, gradient, scale: 0.5 }, [1, 1, 2])).toBe(2);
-    expect(Array.from(gradient)).toEqual([0, 0.5, 0, 0, 0, 0]);
   });
 });

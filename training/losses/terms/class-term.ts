@@ -2,7 +2,7 @@
 import { type LogitRange, logitRangeInto, ModelError } from '#core';
 import type { AnchorGrid } from '../../assign/anchor-grid.ts';
 import type { ClassLossConfig, CriterionConfig, LogitRangeConfig } from '../../criterion-config.ts';
-import { addCeilingPenalty, addRangePenalty, withRangeNorm } from '../../logit-range.ts';
+import { addRangePenalty, withRangeNorm } from '../../logit-range.ts';
 import { withLogitNorm } from '../logit-norm.ts';
 import { anchorGraLoss, createSigmoidLoss, sigmoidRow } from '../sigmoid.ts';
 import { createSoftmaxLoss } from '../softmax.ts';
@@ -64,11 +64,9 @@ export function createClassTerm(
   const penaltyRow = { logits: empty as Numbers, offset: 0, stride: 0, gradient: empty as Numbers, scale: 0 };
   const sums = { classification: 0, range: 0, weight: 0 };
   const lambda = logitRange.kind === 'penalty' ? logitRange.lambda : 0;
-  const ceilings =
-    logitRange.kind === 'penalty' && logitRange.reference !== 'frozen-layer'
-      ? logitRange.reference
-      : undefined;
-  const needsReference = logitRange.kind !== 'off' && !ceilings;
+  const ofClass =
+    logitRange.kind !== 'off' && logitRange.reference !== 'frozen-layer' ? logitRange.reference : undefined;
+  const needsReference = logitRange.kind !== 'off' && !ofClass;
   return {
     evaluate(batch, scale, rangeWeight, reference) {
       const { positives, levels, gradients } = batch;
@@ -98,6 +96,10 @@ export function createClassTerm(
           logitRangeInto(range, held);
         }
         const classId = batch.classIds[positives.objects[index]!]!;
+        if (ofClass) {
+          range.least = ofClass[classId]!.least;
+          range.greatest = ofClass[classId]!.greatest;
+        }
         target[classId] = 1;
         const { weight, value } = loss.rowInto(row);
         target[classId] = 0;
@@ -109,9 +111,7 @@ export function createClassTerm(
         penaltyRow.offset = row.offset;
         penaltyRow.stride = cells;
         penaltyRow.scale = (rangeWeight * lambda) / (positives.count * classCount);
-        sums.range += ceilings
-          ? addCeilingPenalty(penaltyRow, ceilings)
-          : addRangePenalty(penaltyRow, range, classCount);
+        sums.range += addRangePenalty(penaltyRow, range, classCount);
       }
       return sums;
     },
@@ -139,7 +139,7 @@ function missingReference(kind: string): ModelError {
   return new ModelError(
     `logit range '${kind}' has no reference: the class layer before adaptation did not run`,
     {
-      hint: 'new classes have no such layer: give ceilings, or train with logit range off',
+      hint: 'new classes have no such layer: give a range per class, or train with logit range off',
     },
   );
 }
