@@ -4,6 +4,7 @@ import { CALIBRATE_OPTIONS } from './calibrate-options.ts';
 import { COMPARE_OPTIONS } from './compare-options.ts';
 import { EVALUATE_OPTIONS } from './evaluate-options.ts';
 import { LIGHT_OPTIONS } from './light-options.ts';
+import { PREDICTIONS_OPTIONS } from './predictions-options.ts';
 import { TRACK_OPTIONS } from './track-options.ts';
 import { TRAIN_OPTIONS } from './train-options.ts';
 import type { Bounds, OptionType } from './values.ts';
@@ -51,7 +52,7 @@ export const OPTIONS: readonly OptionSpec[] = [
     key: 'data',
     aliases: ['dataset'],
     type: 'string',
-    help: 'data set: a data.yaml (YOLO), a COCO .json, or a folder',
+    help: 'data set: a data.yaml (YOLO), COCO or labelme .json, OpenImages .csv, CVAT .xml, or a folder',
     commands: ['inspect', 'train', ...JUDGE],
   },
   {
@@ -208,8 +209,8 @@ export const OPTIONS: readonly OptionSpec[] = [
   {
     key: 'names',
     type: 'string',
-    help: 'file with class names (one per line, or a data.yaml), or a list',
-    commands: MODEL,
+    help: 'file with class names (one per line, or a data.yaml), or a list; val: those of predictions=',
+    commands: [...MODEL, 'val'],
   },
   {
     key: 'device',
@@ -413,6 +414,7 @@ export const OPTIONS: readonly OptionSpec[] = [
     commands: ['predict', 'stream', 'train', ...JUDGE, 'inspect', 'devices', 'demo'],
   },
   ...EVALUATE_OPTIONS,
+  ...PREDICTIONS_OPTIONS,
   ...CALIBRATE_OPTIONS,
   ...COMPARE_OPTIONS,
   ...TRACK_OPTIONS,

@@ -1,12 +1,13 @@
 // What `val` prints: the table that users of the field know, with the calibration of the scores beside it.
 import type { PartialCorrelation } from '#core';
-import type { ModelValidation } from '#evaluate';
+import type { DetectionsValidation, ModelValidation } from '#evaluate';
 import { fixed } from './number-text.ts';
 
 /** Columns after the class: habitual ones first, D-ECE and LaECE0 (0 is perfect) last. */
 const HEADER = `${'Class'.padStart(22)}${'Images'.padStart(11)}${'Instances'.padStart(11)}${'Box(P'.padStart(11)}${'R'.padStart(11)}${'mAP50'.padStart(11)}${'mAP50-95)'.padStart(11)}${'D-ECE'.padStart(11)}${'LaECE0'.padStart(11)}`;
 
-export function validationLines({ report, pictures, split, msPerPicture }: ModelValidation): string[] {
+export function validationLines(validation: ModelValidation | DetectionsValidation): string[] {
+  const { report, pictures } = validation;
   const { averagePrecision, calibration, classNames } = report;
   const { bestF1, ap50, ap, perClass } = averagePrecision;
   const all = row('all', [
@@ -33,26 +34,29 @@ export function validationLines({ report, pictures, split, msPerPicture }: Model
           fixed(calibration.quality.laEce.perClass[one.classId]),
         ]),
   );
-  return [HEADER, all, ...(rows.length > 1 ? rows : []), ...remarks({ report, split, msPerPicture })];
+  return [HEADER, all, ...(rows.length > 1 ? rows : []), ...remarks(validation)];
 }
 
-function remarks({
-  report,
-  split,
-  msPerPicture,
-}: Pick<ModelValidation, 'report' | 'split' | 'msPerPicture'>) {
+function remarks(validation: ModelValidation | DetectionsValidation): string[] {
+  const { report, split } = validation;
   const { variance, calibration, averagePrecision } = report;
   const { signed } = calibration.quality;
   const correct = calibration.dEce.convention;
   const quality = calibration.quality.convention;
   return [
-    `split ${split}, ${msPerPicture.toFixed(1)} ms a picture; P and R at the best mean F1 (score ${fixed(averagePrecision.bestF1?.threshold)})`,
+    `split ${split}, ${origin(validation)}; P and R at the best mean F1 (score ${fixed(averagePrecision.bestF1?.threshold)})`,
     `D-ECE: is the score the chance of a hit (IoU ${correct.iou}, ${correct.bins} bins, scores of ${correct.minScore} or more, which find ${percent(calibration.dEce.recall)} of the objects)`,
     `LaECE0: is it the IoU to expect (${quality.bins} bins, scores of ${quality.minScore} or more); ${bias(signed)}`,
     variance === null
-      ? 'the model states no variance of its score'
+      ? `${'saved' in validation ? 'the detections state' : 'the model states'} no variance of ${'saved' in validation ? 'their' : 'its'} score`
       : `variance: partial correlation with the squared error beyond the score ${correlation(variance.partialCorrelation)}`,
   ];
+}
+
+function origin(validation: ModelValidation | DetectionsValidation): string {
+  return 'saved' in validation
+    ? `${validation.report.detections} detections of ${validation.saved.source}`
+    : `${validation.msPerPicture.toFixed(1)} ms a picture`;
 }
 
 function correlation(found: PartialCorrelation | null): string {

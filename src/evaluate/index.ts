@@ -1,4 +1,4 @@
-// A model over a data set, judged by core's kernels.
+// A model, or saved detections, over a data set, judged by core's kernels.
 export type { CalibrateRequest, ModelCalibration } from './calibrate/calibrate-model.ts';
 export { calibrateModel } from './calibrate/calibrate-model.ts';
 export type { PictureGrouping } from './calibrate/picture-folds.ts';
@@ -57,6 +57,8 @@ export type {
 export { evaluatePredictions, evaluateTables, evaluationTables } from './report.ts';
 export type { PicturePrediction } from './tables.ts';
 export { detectionTable } from './tables.ts';
+export type { DetectionsValidation, ValidateDetectionsRequest } from './val/validate-detections.ts';
+export { validateDetections } from './val/validate-detections.ts';
 export type { ModelValidation, ValidateContext, ValidateRequest } from './val/validate-model.ts';
 export { validateModel } from './val/validate-model.ts';
 export type { WriteValidationOptions } from './val/write-validation.ts';

@@ -1,4 +1,10 @@
 // Labelled data sets in the formats people have, and their faults.
+export {
+  type LoadDetectionsOptions,
+  loadDetections,
+  type SavedDetections,
+} from './detections/load-detections.ts';
+export type { TextBox, TextScore } from './detections/text-rows.ts';
 export { expectSoundDataset, type FaultSummary, formatFault, summarizeFaults } from './faults.ts';
 export { type LintOptions, type LintReport, lintDataset } from './lint.ts';
 export { loadDataset } from './load-dataset.ts';

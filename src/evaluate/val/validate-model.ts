@@ -21,7 +21,7 @@ import {
 export interface ValidateRequest {
   /** ONNX file. */
   readonly model: string;
-  /** data.yaml, COCO JSON, or the folder of a YOLO or VOC set. */
+  /** Data set in any form that `loadDataset` reads. */
   readonly data: string;
   /** Default: `val`, else `test`, else the only split that there is. */
   readonly split?: SplitName;
@@ -30,16 +30,20 @@ export interface ValidateRequest {
   readonly evaluation?: EvaluationOptions;
 }
 
-export interface ModelValidation {
+/** Detections of a split and how they are judged, wherever they came from. */
+export interface Validation {
   readonly dataset: Dataset;
   readonly split: SplitName;
   readonly pictures: readonly LabelledPicture[];
   readonly predictions: Predictions;
   readonly tables: EvaluationTables;
   readonly report: EvaluationReport;
-  readonly ranWith: RanWith;
   /** False where classes were mapped or joined. */
   readonly isOwnClasses: boolean;
+}
+
+export interface ModelValidation extends Validation {
+  readonly ranWith: RanWith;
   /** Mean wall time of a picture, reading and decoding included, ms. */
   readonly msPerPicture: number;
 }
@@ -78,20 +82,30 @@ export async function validateModel(
   return { dataset, split, pictures, predictions, tables, report, msPerPicture, ranWith, isOwnClasses };
 }
 
-/** @throws DataError where the split is not there, or empty */
+/**
+ * @returns pictures of a COCO set by rising id: equal scores keep the order of their pictures, and so it is that of COCO's tools
+ * @throws DataError where the split is not there, or empty
+ */
 export function chooseSplit(
-  { splits, source }: Dataset,
+  { splits, source, format }: Dataset,
   wanted?: SplitName,
 ): { readonly split: SplitName; readonly pictures: readonly LabelledPicture[] } {
   const there = (Object.keys(splits) as SplitName[]).filter((name) => (splits[name]?.length ?? 0) > 0);
   const only = there.length === 1 ? there[0] : undefined;
   const split = wanted ?? (['val', 'test'] as const).find((name) => there.includes(name)) ?? only;
   const pictures = split === undefined ? undefined : splits[split];
-  if (split !== undefined && pictures !== undefined && pictures.length > 0) return { split, pictures };
+  if (split !== undefined && pictures !== undefined && pictures.length > 0) {
+    return { split, pictures: format === 'coco' ? byRisingId(pictures) : pictures };
+  }
   throw new DataError(`${source}: there is no ${wanted ?? 'val'} split with pictures`, {
     hint:
       there.length === 0
         ? `\`edge-detect inspect data=${source}\` shows what is there`
         : `write split=${there[0]}; it has ${there.join(', ')}`,
   });
+}
+
+function byRisingId(pictures: readonly LabelledPicture[]): readonly LabelledPicture[] {
+  if (!pictures.every(({ id }) => typeof id === 'number')) return pictures;
+  return [...pictures].sort((a, b) => Number(a.id) - Number(b.id));
 }

@@ -6,7 +6,8 @@ import { writeCharts } from '../chart-files.ts';
 import { validationCharts } from './charts.ts';
 import { type ValidationFigures, validationFigures } from './figures.ts';
 import { validationPage } from './page.ts';
-import type { ModelValidation } from './validate-model.ts';
+import type { DetectionsValidation } from './validate-detections.ts';
+import type { ModelValidation, Validation } from './validate-model.ts';
 
 export interface WriteValidationOptions {
   /** `predictions.json`. */
@@ -21,11 +22,11 @@ export interface WriteValidationOptions {
  * @throws DataError where a file cannot be written
  */
 export async function writeValidation(
-  validation: ModelValidation,
+  validation: ModelValidation | DetectionsValidation,
   folder: string,
   { cocoResults, plots }: WriteValidationOptions,
 ): Promise<{ readonly withoutThresholds?: string }> {
-  const { dataset, split, report, ranWith } = validation;
+  const { dataset, split, report } = validation;
   const figures = validationFigures(validation.tables);
   const numbers = numbersOf(validation, figures);
   await writeWholeFile(join(folder, 'results.json'), `${JSON.stringify(numbers, null, 2)}\n`);
@@ -36,9 +37,12 @@ export async function writeValidation(
   if (plots) {
     const charts = await validationCharts(report, figures);
     await writeCharts(charts, folder);
-    const [model, data] = [basename(ranWith.path), basename(dataset.source)];
+    const [model, data] = [basename(sourceOf(validation)), basename(dataset.source)];
     const page = validationPage({ model, data, split, report, figures, charts, numbers });
     await writeWholeFile(join(folder, 'report.html'), page);
+  }
+  if (!('ranWith' in validation)) {
+    return { withoutThresholds: 'the detections come from a file, and a thresholds file names its model' };
   }
   return writeThresholds(validation, figures, join(folder, 'thresholds.json'));
 }
@@ -65,16 +69,21 @@ async function writeThresholds(
   }
 }
 
+function sourceOf(validation: ModelValidation | DetectionsValidation): string {
+  return 'ranWith' in validation ? validation.ranWith.path : validation.saved.source;
+}
+
 /** Plain data; curves of a thousand points lie in the plots only. */
 function numbersOf(
-  { dataset, split, report, msPerPicture, ranWith }: ModelValidation,
+  validation: ModelValidation | DetectionsValidation,
   { lrp, bestF1, lrpOptimal, confusion }: ValidationFigures,
 ) {
+  const { dataset, split, report } = validation;
   return {
-    model: ranWith,
+    ...('ranWith' in validation ? { model: validation.ranWith } : { predictions: validation.saved }),
     data: dataset.source,
     split,
-    msPerPicture,
+    ...('ranWith' in validation && { msPerPicture: validation.msPerPicture }),
     ...report,
     lrp,
     operatingPoints: { bestF1, lrpOptimal },
@@ -83,7 +92,7 @@ function numbersOf(
 }
 
 /** Ids of pictures and categories are those of the data set, so that its own tools can read the file. */
-function cocoRows({ dataset, pictures, predictions }: ModelValidation): CocoRow[] {
+function cocoRows({ dataset, pictures, predictions }: Validation): CocoRow[] {
   const keys = predictions.classNames.map((name) => dataset.classKeys[dataset.classNames.indexOf(name)]);
   const categoryIds = keys.map((key, classId) => (typeof key === 'number' ? key : classId));
   return predictions.pictures.flatMap(({ detections }, place) =>
