@@ -1,4 +1,5 @@
 // Labelled data sets in the formats people have, and their faults.
+export { parseCsv } from './csv.ts';
 export {
   type LoadDetectionsOptions,
   loadDetections,

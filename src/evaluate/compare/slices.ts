@@ -1,7 +1,7 @@
 // Which picture belongs to which condition: by a column of a table, by its name, or by any function of it.
 import { basename } from 'node:path';
 import { DataError, nearest } from '#core';
-import type { LabelledObject, LabelledPicture } from '#data/datasets';
+import { type LabelledObject, type LabelledPicture, parseCsv } from '#data/datasets';
 import type { Predictions } from '../report.ts';
 import type { PicturePrediction } from '../tables.ts';
 
@@ -102,10 +102,12 @@ const PICTURE_COLUMNS: readonly string[] = ['file', 'picture', 'image', 'filenam
  * @param text comma-separated, first line the names of columns, quotes as in RFC 4180; the column `file` (or `picture`,
  * `image`, `filename`, `path`) names the picture, by its path from anywhere or its file name alone
  * @param path for messages
- * @throws DataError without such a column, for a row with another number of fields, for a file named twice
+ * @throws DataError without such a column, for quotes that do not fit, for a row with another number of fields, for a file
+ * named twice
  */
 export function parseFrameTable(text: string, path: string): FrameTable {
-  const [columns = [], ...rows] = csvRows(text);
+  const [header, ...rows] = parseCsv(text.replace(/^\uFEFF/, ''), path);
+  const columns = header?.fields ?? [];
   const fileColumn = columns.findIndex((name) => PICTURE_COLUMNS.includes(name));
   if (fileColumn < 0) {
     throw new DataError(`${path}: no column ${PICTURE_COLUMNS.join(' or ')}, found ${columns.join(', ')}`, {
@@ -113,16 +115,16 @@ export function parseFrameTable(text: string, path: string): FrameTable {
     });
   }
   const byName = new Map<string, { readonly file: string; readonly row: readonly string[] }[]>();
-  for (const [place, row] of rows.entries()) {
+  for (const { line, fields: row } of rows) {
     if (row.length !== columns.length) {
-      throw new DataError(`${path}: row ${place + 2} has ${row.length} fields, expected ${columns.length}`, {
+      throw new DataError(`${path}:${line}: the row has ${row.length} fields, expected ${columns.length}`, {
         hint: 'give every row a value for each column',
       });
     }
     const file = (row[fileColumn] ?? '').replaceAll('\\', '/');
     const same = byName.get(basename(file)) ?? [];
     if (same.some((other) => other.file === file)) {
-      throw new DataError(`${path}: row ${place + 2} names ${file} again`, {
+      throw new DataError(`${path}:${line}: the row names ${file} again`, {
         hint: 'keep one row per picture',
       });
     }
@@ -157,24 +159,6 @@ function columnOf(columns: readonly string[], column: string, path: string): num
   throw new DataError(`${path}: no column '${column}'`, {
     hint: near === undefined ? `its columns are ${columns.join(', ')}` : `did you mean '${near}'?`,
   });
-}
-
-function csvRows(text: string): string[][] {
-  const rows: string[][] = [];
-  let row: string[] = [];
-  // A field is quoted or plain; then comes a comma, the end of the line or the end.
-  const field = /("((?:[^"]|"")*)"|([^,\r\n]*))(,|\r?\n|$)/gy;
-  const content = text.replace(/^\uFEFF/, '');
-  while (field.lastIndex < content.length) {
-    const found = field.exec(content);
-    if (found === null) break;
-    row.push(found[2] === undefined ? (found[3] ?? '') : found[2].replaceAll('""', '"'));
-    if (found[4] === ',' && field.lastIndex < content.length) continue;
-    if (found[4] === ',') row.push('');
-    if (row.length > 1 || row[0] !== '') rows.push(row);
-    row = [];
-  }
-  return rows;
 }
 
 /** Seconds of a date and time in a file name, as in `2703-2021_03_20_072817.jpg`; undefined without one. */

@@ -79,7 +79,12 @@ describe('a table of frames', () => {
       'day',
     );
     expect(() => parseFrameTable('name,period\n1.jpg,day', 't.csv')).toThrow(/no column file or picture/);
-    expect(() => parseFrameTable('file,period\n1.jpg', 't.csv')).toThrow(/row 2 has 1 fields, expected 2/);
+    expect(() => parseFrameTable('file,period\n1.jpg', 't.csv')).toThrow(
+      /t\.csv:2: the row has 1 fields, expected 2/,
+    );
+    expect(() => parseFrameTable('file,period\n1.jpg,"day\n', 't.csv')).toThrow(
+      /a quote that is never closed/,
+    );
     expect(() => parseFrameTable('file,period\n1.jpg,day\n1.jpg,dusk', 't.csv')).toThrow(/names 1.jpg again/);
   });
 
