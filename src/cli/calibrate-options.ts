@@ -38,6 +38,21 @@ export const CALIBRATE_OPTIONS: readonly OptionSpec[] = [
     commands: CALIBRATE,
   },
   {
+    key: 'conformal',
+    type: 'string',
+    help: 'thresholds that promise a share of pictures to come: recall:0.8 (objects found), picture-recall:0.8 (mean over pictures), precision:0.9; written as thresholds.json',
+    commands: CALIBRATE,
+  },
+  {
+    key: 'delta',
+    type: 'number',
+    min: 0.001,
+    max: 0.5,
+    defaultText: '0.1',
+    help: 'chance that a promise of conformal=precision:... fails',
+    commands: CALIBRATE,
+  },
+  {
     key: 'out',
     type: 'string',
     defaultText: '<model>-calibrated.onnx, or <model>-calibrator.json where the model cannot carry it',

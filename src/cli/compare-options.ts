@@ -7,8 +7,8 @@ export const COMPARE_OPTIONS: readonly OptionSpec[] = [
   {
     key: 'by',
     type: 'string',
-    help: 'what parts the pictures: TABLE.csv:COLUMN (its column file names the picture), light (measured in each), sun (lat= lon= timezone=)',
-    commands: COMPARE,
+    help: 'what parts the pictures: TABLE.csv:COLUMN (its column file names the picture), light (measured in each), compare: also sun (lat= lon= timezone=)',
+    commands: [...COMPARE, 'calibrate'],
   },
   {
     key: 'against',

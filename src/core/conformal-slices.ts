@@ -50,20 +50,29 @@ export function conformalThresholds(
   detections: DetectionTable,
   options: ConformalOptions,
 ): ConformalSlice[] {
-  const { classCount, slices, iou = 0.5, maxDets = 100 } = options;
-  const matches = matchDetections(truth, detections, { classCount, iou, maxDets });
-  const samples = samplesBySlice({ truth, detections, matches }, options);
-  return [...samples].map(([slice, { pooled, perClass }]) => ({
+  const { slices, iou = 0.5, maxDets = 100 } = options;
+  return [...conformalSamples(truth, detections, options)].map(([slice, { pooled, perClass }]) => ({
     slice,
     pictures: slices.filter((name) => name === slice).length,
-    pooled: thresholdsOf(pooled, options),
-    perClass: perClass.map((sample) => thresholdsOf(sample, options)),
+    pooled: sampleThresholds(pooled, options),
+    perClass: perClass.map((sample) => sampleThresholds(sample, options)),
     convention: { iou, maxDets },
   }));
 }
 
+/** What thresholds are found from, by slice: for slices that are put together or held out. */
+export function conformalSamples(
+  truth: TruthTable,
+  detections: DetectionTable,
+  options: ConformalOptions,
+): ReadonlyMap<string, ConformalSamples> {
+  const { classCount, iou = 0.5, maxDets = 100 } = options;
+  const matches = matchDetections(truth, detections, { classCount, iou, maxDets });
+  return samplesBySlice({ truth, detections, matches }, options);
+}
+
 /** What thresholds are found from. */
-interface Sample {
+export interface ConformalSample {
   /** Best matching score of every object, 0 where it was missed, per picture that has any. */
   readonly pictures: number[][];
   readonly scores: number[];
@@ -71,9 +80,9 @@ interface Sample {
   readonly hits: number[];
 }
 
-interface SliceSamples {
-  readonly pooled: Sample;
-  readonly perClass: readonly Sample[];
+export interface ConformalSamples {
+  readonly pooled: ConformalSample;
+  readonly perClass: readonly ConformalSample[];
 }
 
 function samplesBySlice(
@@ -83,13 +92,13 @@ function samplesBySlice(
     matches,
   }: { readonly truth: TruthTable; readonly detections: DetectionTable; readonly matches: Matches },
   { classCount, slices }: ConformalOptions,
-): ReadonlyMap<string, SliceSamples> {
+): ReadonlyMap<string, ConformalSamples> {
   const objectScores = new Float64Array(truth.classIds.length);
   for (const [row, object] of matches.objects.entries()) {
     if (object >= 0) objectScores[object] = detections.scores[row]!;
   }
-  const empty = (): Sample => ({ pictures: [], scores: [], hits: [] });
-  const samples = new Map<string, SliceSamples>();
+  const empty = (): ConformalSample => ({ pictures: [], scores: [], hits: [] });
+  const samples = new Map<string, ConformalSamples>();
   for (const [picture, slice] of slices.entries()) {
     const own = samples.get(slice) ?? {
       pooled: empty(),
@@ -109,7 +118,7 @@ function samplesBySlice(
 }
 
 function addObjects(
-  { pooled, perClass }: SliceSamples,
+  { pooled, perClass }: ConformalSamples,
   truth: TruthTable,
   objectScores: Float64Array,
   picture: number,
@@ -128,9 +137,10 @@ function addObjects(
   for (const [classId, scores] of byClass) perClass[classId]!.pictures.push(scores);
 }
 
-function thresholdsOf(
-  { pictures, scores, hits }: Sample,
-  { lost = 0.1, precision = { alpha: 0.1 } }: ConformalOptions,
+/** All three kinds from one sample. */
+export function sampleThresholds(
+  { pictures, scores, hits }: ConformalSample,
+  { lost = 0.1, precision = { alpha: 0.1 } }: Pick<ConformalOptions, 'lost' | 'precision'>,
 ): ConformalThresholds {
   return {
     objectRecall: objectRecallThreshold(pictures.flat(), lost),

@@ -100,8 +100,14 @@ export type {
   PrecisionThreshold,
 } from './conformal.ts';
 export { missRateThreshold, objectRecallThreshold, precisionThreshold } from './conformal.ts';
-export type { ConformalOptions, ConformalSlice, ConformalThresholds } from './conformal-slices.ts';
-export { conformalThresholds } from './conformal-slices.ts';
+export type {
+  ConformalOptions,
+  ConformalSample,
+  ConformalSamples,
+  ConformalSlice,
+  ConformalThresholds,
+} from './conformal-slices.ts';
+export { conformalSamples, conformalThresholds, sampleThresholds } from './conformal-slices.ts';
 export type { ConfusionMatrix, ConfusionOptions } from './confusion-matrix.ts';
 export { confusionMatrix } from './confusion-matrix.ts';
 export type { Decoder, DecoderOptions, ScoreFloor, ScoreLaw } from './decode/decoder.ts';

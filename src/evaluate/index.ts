@@ -1,6 +1,7 @@
 // A model, or saved detections, over a data set, judged by core's kernels.
 export type { CalibrateRequest, ModelCalibration } from './calibrate/calibrate-model.ts';
 export { calibrateModel } from './calibrate/calibrate-model.ts';
+export { writeConformal } from './calibrate/conformal-file.ts';
 export type { PictureGrouping } from './calibrate/picture-folds.ts';
 export { calibrationResults, writeCalibration } from './calibrate/write-calibration.ts';
 export { writeCalibrator } from './calibrate/write-calibrator.ts';

@@ -1,4 +1,5 @@
 // `calibrate` as users run it: the table, the file, and what the next command makes of it.
+import { readFile } from 'node:fs/promises';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { standInQualityDetector } from '#onnx';
 import { writeLightSet } from '../support/light-set.ts';
@@ -63,6 +64,45 @@ describe('calibrate', () => {
     });
   });
 
+  it('writes thresholds that promise something, and the model that it wrote runs with them', {
+    timeout: 60_000,
+  }, async () => {
+    const names = Array.from({ length: 24 }, (_, at) => `cam${at % 3}-${String(at).padStart(3, '0')}.png`);
+    const rows = names.map((name, at) => `${name},${at < 12 ? 'day' : 'dusk'}`);
+    await folder.write('lights/frames.csv', `file,period\n${rows.join('\n')}\n`);
+    const words = ['model=own.onnx', 'data=lights', 'out=promising.onnx', 'name=promise'];
+    const { code, stdout, stderr } = await folder.run([
+      'calibrate',
+      ...words,
+      ...['conformal=recall:0.7', 'by=frames.csv:period'],
+    ]);
+    expect([code, stderr]).toEqual([0, expect.stringMatching(/thresholds in \S+thresholds\.json/)]);
+    expect(stdout).toMatch(/each threshold promises: misses at most 30 % of the objects \(IoU >= 0\.5\)/);
+    expect(stdout).toMatch(/^ +all +light +\d+ +\d+ +0\.\d{4} +0\.\d{4} +[01]\.\d{3} +\d+$/m);
+    expect(stdout).toMatch(/^ +dusk +light /m);
+    const path = folder.join('runs', 'detect', 'promise', 'thresholds.json');
+    const file = JSON.parse(await readFile(path, 'utf8'));
+    expect(file).toMatchObject({ score: 'calibrated', conformal: { target: 'object-recall', iou: 0.5 } });
+    expect(file.conformal.alpha).toBeCloseTo(0.3, 12);
+    expect(Object.keys(file.conditions)).toEqual(['day', 'dusk']);
+    const run = ['source=lights/images/cam0-000.png', `thresholds=${path}`, 'condition=dusk'];
+    const { stderr: said } = await folder.predict('model=promising.onnx', ...run);
+    expect(said).toMatch(/misses at most 30 % .* pictures of 'dusk' and no others/);
+    const page = await readFile(folder.join('runs', 'detect', 'promise', 'report.html'), 'utf8');
+    expect(page).toMatch(/Conformal thresholds/);
+    const none = await folder.run([
+      'calibrate',
+      ...words,
+      ...['exist_ok=True', 'plots=False', 'conformal=recall:0.99', 'json=True'],
+    ]);
+    const why = /no thresholds file: nothing can be promised/;
+    expect([none.code, none.stderr]).toEqual([0, expect.stringMatching(why)]);
+    expect(JSON.parse(none.stdout).conformal.verdicts[0]).toMatchObject({
+      threshold: null,
+      why: expect.stringMatching(/99 objects are needed/),
+    });
+  });
+
   it('refuses what it cannot do', { timeout: 60_000 }, async () => {
     const faults: string[] = [];
     for (const [words, code, says] of [
@@ -70,6 +110,11 @@ describe('calibrate', () => {
       [['data=lamps', 'class_map=light:lamp', 'out=c.json'], 3, /into a \.onnx file/],
       [['data=lights', 'method=plat'], 3, /did you mean method=platt/],
       [['data=lights', 'groups=camera', 'folds=9'], 4, /9 folds/],
+      [['data=lights', 'conformal=recal:0.8'], 3, /write conformal=recall:0\.8/],
+      [['data=lights', 'conformal=precision:1'], 3, /share between 0 and 1/],
+      [['data=lights', 'conformal=recall:0.8', 'delta=0.1'], 3, /delta= has no effect/],
+      [['data=lights', 'conformal=recall:0.8', 'by=sun'], 3, /neither TABLE\.csv:COLUMN nor light/],
+      [['data=lights', 'by=light'], 3, /acts with conformal=/],
     ] as const) {
       const result = await folder.run(['calibrate', 'model=own.onnx', ...words]);
       faults.push(...faultsOfRefusal(result, code), ...(says.test(result.stderr) ? [] : [result.stderr]));

@@ -7,9 +7,12 @@ import {
   type PictureGrouping,
   writeCalibration,
   writeCalibrator,
+  writeConformal,
 } from '#evaluate';
 import { calibrationLines, howToRun } from '../calibrate-lines.ts';
 import type { Config } from '../config.ts';
+import { conformalLines } from '../conformal-lines.ts';
+import { readConformal } from '../conformal-request.ts';
 import { readClassMatching, readPredictOptions } from '../evaluate-request.ts';
 import { defined } from '../open.ts';
 import { print, printJson, say } from '../output.ts';
@@ -26,8 +29,16 @@ export async function calibrate(config: Config, signal: AbortSignal): Promise<vo
   const folder = await openRunFolder(config, 'calibrate');
   await writeCalibration(calibration, folder, { plots: config.flag('plots') ?? true });
   if (config.flag('json')) printJson(calibrationResults(calibration));
-  else for (const line of calibrationLines(calibration)) print(line);
+  else for (const line of [...calibrationLines(calibration), ...conformalLines(calibration)]) print(line);
   say(`calibrator in ${calibration.outPath}: ${howToRun(calibration)}`);
+  const thresholds = await writeConformal(calibration, folder);
+  if (thresholds !== undefined) {
+    say(
+      'path' in thresholds
+        ? `thresholds in ${thresholds.path}: run it with thresholds=${thresholds.path}`
+        : `no thresholds file: ${thresholds.why}`,
+    );
+  }
   say(`results in ${folder}`);
 }
 
@@ -41,6 +52,7 @@ function readRequest(config: Config): CalibrateRequest {
     ...defined('grouping', config.text('groups') as PictureGrouping | undefined),
     ...defined('foldCount', config.number('folds')),
     ...defined('out', config.text('out')),
+    ...defined('conformal', readConformal(config)),
     predict: readPredictOptions(config),
     matching: readClassMatching(config),
   };

@@ -14,6 +14,8 @@ import { type ClassMatchingOptions, matchClasses } from '../class-matching.ts';
 import type { PredictOptions } from '../predict.ts';
 import { type ModelValidation, type ValidateContext, validateModel } from '../val/validate-model.ts';
 import { type CalibrationStudy, studyCalibration } from './calibration-study.ts';
+import { type ConditionRule, conditionsOf } from './conformal-conditions.ts';
+import { type ConformalGoal, type ConformalStudy, studyConformal } from './conformal-study.ts';
 import { type PictureFolds, type PictureGrouping, pictureFolds } from './picture-folds.ts';
 import { calibratorPath } from './write-calibrator.ts';
 
@@ -29,6 +31,11 @@ export interface CalibrateRequest {
   readonly target?: CalibrationTarget;
   readonly grouping?: PictureGrouping;
   readonly foldCount?: number;
+  /** Thresholds that promise as much, on the scale of the calibrated model. */
+  readonly conformal?: ConformalGoal & {
+    /** Parts the pictures: thresholds of their own for each condition. */
+    readonly by?: ConditionRule;
+  };
   /** Suppression as the calibrated model will be run: the calibrator holds for no other. */
   readonly predict?: Omit<PredictOptions, 'signal' | 'onPicture' | 'calibrator' | 'classes' | 'conf'>;
   readonly matching?: ClassMatchingOptions;
@@ -52,6 +59,10 @@ export interface ModelCalibration {
   readonly study: CalibrationStudy;
   /** By class name of the model. */
   readonly stored: StoredCalibrator;
+  /** Absent where it was not asked for. */
+  readonly conformal?: ConformalStudy;
+  /** Classes of the model that count as this one of the data. */
+  readonly modelNamesOf: (className: string) => readonly string[];
 }
 
 /**
@@ -93,6 +104,8 @@ export async function calibrateModel(
   });
   expectMap(study, where);
   const { modelIds } = matchClasses(dataset.classNames, predictions.classNames, matching);
+  const conformal =
+    request.conformal && (await conformalOf(validation, folds, { request, study, calibrator, context }));
   return {
     file,
     isOwn,
@@ -100,6 +113,9 @@ export async function calibrateModel(
     validation,
     folds,
     study,
+    ...(conformal && { conformal }),
+    modelNamesOf: (name) =>
+      predictions.classNames.filter((_, id) => tables.classNames[modelIds[id] ?? -1] === name),
     stored: toStoredCalibrator(calibratorOfModel(calibrator, modelIds), {
       classNames: predictions.classNames.filter((_, id) => (modelIds[id] ?? -1) >= 0),
       minScore: study.minScore,
@@ -113,6 +129,32 @@ export async function calibrateModel(
       },
     }),
   };
+}
+
+async function conformalOf(
+  validation: ModelValidation,
+  folds: PictureFolds,
+  {
+    request,
+    study,
+    calibrator,
+    context,
+  }: {
+    readonly request: CalibrateRequest;
+    readonly study: CalibrationStudy;
+    readonly calibrator: Calibrator;
+    readonly context: ValidateContext;
+  },
+): Promise<ConformalStudy | undefined> {
+  if (request.conformal === undefined) return undefined;
+  const { by, ...goal } = request.conformal;
+  const conditions = by && (await conditionsOf(validation, by, context.signal));
+  const { minScore, maxDets, classes } = study;
+  return studyConformal(validation.tables, folds, {
+    ...{ goal, calibrator, minScore, maxDets },
+    classNames: classes.map(({ className }) => className),
+    ...(conditions && { conditions }),
+  });
 }
 
 /** Several classes of the model may share the map of one class of the data. Classes without a partner keep their scores. */

@@ -12,6 +12,7 @@ import { reliabilityBins } from '../chart-files.ts';
 import type { ModelCalibration } from './calibrate-model.ts';
 import type { ErrorInterval } from './calibration-intervals.ts';
 import type { CalibrationStudy } from './calibration-study.ts';
+import { conformalSections } from './conformal-page.ts';
 
 const BINS = 10;
 const MEANING = {
@@ -64,8 +65,9 @@ export function calibrationPage(calibration: ModelCalibration, chart: Chart | un
         ],
       },
       { title: 'Per class', blocks: [classTable(study), precisionText(study)] },
+      ...conformalSections(calibration),
     ],
-    numbers: study,
+    numbers: { ...study, ...(calibration.conformal && { conformal: calibration.conformal }) },
     footer: `Model ${calibration.file.path}, SHA-256 ${calibration.file.sha256}.`,
   });
 }

@@ -175,7 +175,7 @@ function precisionOfMaps(
     evaluateDetections(truth, table, { classCount, maxDets }).perClass;
   const raw = measure(detections);
   const whole = measure(calibrateDetections(detections, calibrator));
-  const reported = measure(calibrateDetections(withoutTail(detections, calibrator, minScore), calibrator));
+  const reported = measure(calibrateDetections(reportedRows(detections, calibrator, minScore), calibrator));
   const largest = (after: typeof raw) =>
     after.reduce((most, { ap }, id) => Math.max(most, Math.abs((ap ?? 0) - (raw[id]?.ap ?? 0))), 0);
   return {
@@ -186,7 +186,11 @@ function precisionOfMaps(
 }
 
 /** What a detector with this calibrator reports: nothing of a mapped class below what its map was fitted on. */
-function withoutTail(table: DetectionTable, { classes }: Calibrator, minScore: number): DetectionTable {
+export function reportedRows(
+  table: DetectionTable,
+  { classes }: Calibrator,
+  minScore: number,
+): DetectionTable {
   return keepRows(table, ({ classId, score }) => score >= minScore || !classes[classId]?.map);
 }
 

@@ -6,7 +6,15 @@ import type { ModelCalibration } from './calibrate-model.ts';
 import { calibrationPage, reliabilityOfCalibration } from './calibration-page.ts';
 
 /** `results.json` as plain data. */
-export function calibrationResults({ file, outPath, folds, study, stored, validation }: ModelCalibration) {
+export function calibrationResults({
+  file,
+  outPath,
+  folds,
+  study,
+  stored,
+  validation,
+  conformal,
+}: ModelCalibration) {
   return {
     version: 1,
     model: file.path,
@@ -22,6 +30,7 @@ export function calibrationResults({ file, outPath, folds, study, stored, valida
     },
     suppression: stored.suppression,
     ...study,
+    ...(conformal && { conformal }),
   };
 }
 

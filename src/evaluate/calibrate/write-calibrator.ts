@@ -10,11 +10,13 @@ import type { ModelCalibration } from './calibrate-model.ts';
  * Writes to `outPath`, whole or not at all.
  * @throws DataError where it cannot be written
  */
-export async function writeCalibrator({ file, isOwn, outPath, stored }: ModelCalibration): Promise<void> {
-  const content = isOwn
-    ? serialize(withCalibrator(file.model, stored))
-    : formatCalibratorFile(file.sha256, stored);
-  await writeWholeFile(outPath, content);
+export async function writeCalibrator(calibration: ModelCalibration): Promise<void> {
+  await writeWholeFile(calibration.outPath, calibratorContent(calibration));
+}
+
+/** What `writeCalibrator` writes: the model with its calibrator, or the calibrator as JSON. */
+export function calibratorContent({ file, isOwn, stored }: ModelCalibration): Uint8Array | string {
+  return isOwn ? serialize(withCalibrator(file.model, stored)) : formatCalibratorFile(file.sha256, stored);
 }
 
 /**

@@ -32,11 +32,12 @@ export function comparisonThresholds(comparison: ModelComparison): ThresholdsFil
       Object.entries(tables.conditions).map(([condition, table]) => [condition, renamed(table)]),
     ),
     cameras: {},
-    ...(rule === 'light' && { hysteresis: ladderOfPicture() }),
+    ...(rule === 'light' && { hysteresis: pictureLadder() }),
   };
 }
 
-function ladderOfPicture(): NonNullable<ThresholdsFile['hysteresis']> {
+/** What switches between light states that were measured in pictures. */
+export function pictureLadder(): NonNullable<ThresholdsFile['hysteresis']> {
   const { states, boundaries, margin, holdSeconds } = LIGHT_LADDER;
   return { measure: 'picture', states: [...states], boundaries: [...boundaries], margin, holdSeconds };
 }
