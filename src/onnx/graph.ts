@@ -103,6 +103,12 @@ export function elementTypeOf(info: ValueInfoProto | undefined): number | undefi
   return value?.case === 'tensorType' ? value.value.elemType : undefined;
 }
 
+/** Version of the standard operator set that a model is written in; 0 where it names none. */
+export function opsetVersion({ opsetImport }: ModelProto): number {
+  const standard = opsetImport.find(({ domain }) => domain === '' || domain === 'ai.onnx');
+  return Number(standard?.version ?? 0n);
+}
+
 export function attributeInt(node: NodeProto, name: string): number | undefined {
   const found = node.attribute.find((attribute) => attribute.name === name);
   return found ? Number(found.i) : undefined;

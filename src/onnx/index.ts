@@ -14,13 +14,25 @@ export {
 export { readCalibrator, withCalibrator } from './calibrator.ts';
 export type { Family } from './contracts.ts';
 export { CONTRACTS, describeContract } from './contracts.ts';
+export { inferElementTypes } from './element-types.ts';
 export type { ExternalFile } from './external-data.ts';
 export { externalFiles } from './external-data.ts';
 export type { PreprocessGuess } from './family.ts';
 export { guessPreprocess } from './family.ts';
 export { withFloatInterface } from './float-interface.ts';
 export type { Axis, GraphView } from './graph.ts';
-export { attributeInt, attributeInts, normalizeInputs, viewGraph } from './graph.ts';
+export {
+  attributeInt,
+  attributeInts,
+  copyMessage,
+  elementTypeOf,
+  graphOf,
+  normalizeInputs,
+  opsetVersion,
+  shapeOf,
+  viewGraph,
+  withGraph,
+} from './graph.ts';
 export { findHead } from './head-finder/find-head.ts';
 export type { OwnFormat, OwnHead } from './head-finder/own-format.ts';
 export { OWN_FORMAT_VERSION, ownFormat } from './head-finder/own-format.ts';
@@ -53,7 +65,7 @@ export type {
   TrainablePart,
 } from './heads/types.ts';
 export type { InferredGraph, Shapes } from './infer-shapes.ts';
-export { inferGraph, inferShapes } from './infer-shapes.ts';
+export { inferGraph, inferKnownShapes, inferShapes } from './infer-shapes.ts';
 export type { DescribeParts, HeadDescription, ModelDescription, TensorDescription } from './inspect.ts';
 export { describeModel } from './inspect.ts';
 export type { OnnxModelFile } from './load.ts';
@@ -66,6 +78,7 @@ export type { Dequantised } from './passes/dequantise.ts';
 export { dequantise, isQuantised } from './passes/dequantise.ts';
 export type { FoldedBatchNorm } from './passes/fold-batch-norm.ts';
 export { foldBatchNorm } from './passes/fold-batch-norm.ts';
+export { FreeNames, nodeLabel, prune } from './passes/prune.ts';
 export type { SalsOptions, SalsReference } from './passes/sals.ts';
 export { withSals } from './passes/sals.ts';
 export { isHalfPrecision, toFloat32 } from './passes/to-float32.ts';

@@ -1,6 +1,7 @@
 // One shape rule per operator, as the ONNX operator specification states them.
 import type { ModelError } from '#core';
 import type { NodeProto } from './proto/onnx_pb.ts';
+import { selectionRules } from './selection-rules.ts';
 
 export type Shape = readonly number[];
 
@@ -12,13 +13,15 @@ export interface NodeShapes {
   input(index: number): Shape;
   /** Values of a small integer input; undefined where they are not known. */
   integers(index: number): readonly number[] | undefined;
+  /** Whether the values of such an input are floating-point numbers by type. */
+  isFloat(index: number): boolean;
   int(name: string, fallback: number): number;
   ints(name: string): readonly number[] | undefined;
   text(name: string, fallback: string): string;
   fail(why: string): ModelError;
 }
 
-type ShapeRule = (context: NodeShapes) => readonly Shape[];
+export type ShapeRule = (context: NodeShapes) => readonly Shape[];
 
 const same: ShapeRule = (context) => [context.input(0)];
 const broadcast: ShapeRule = (context) => [
@@ -48,6 +51,7 @@ const BROADCAST = ['Add', 'Sub', 'Mul', 'Div', 'Pow', 'Max', 'Min', 'Sum', 'PRel
 const REDUCTIONS = ['ReduceMean', 'ReduceSum', 'ReduceMax', 'ReduceMin', 'ReduceL2'];
 
 export const shapeRules: Readonly<Record<string, ShapeRule>> = {
+  ...selectionRules,
   ...Object.fromEntries(SAME_SHAPE.map((name) => [name, same])),
   ...Object.fromEntries([...BROADCAST, 'Greater', 'And', 'Or'].map((name) => [name, broadcast])),
   ...Object.fromEntries(REDUCTIONS.map((name) => [name, reduce])),
@@ -73,7 +77,7 @@ export const shapeRules: Readonly<Record<string, ShapeRule>> = {
   Unsqueeze: unsqueezed,
   Transpose: (context) => [permutation(context).map((axis) => context.input(0)[axis] ?? 0)],
   Expand: (context) => [broadcastShapes(context.input(0), needed(context, 1), context)],
-  Shape: (context) => [[context.input(0).length]],
+  Shape: (context) => [[context.input(0).slice(...shapeRange(context)).length]],
   Gather: gathered,
   MatMul: multiplied,
   Gemm: (context) => {
@@ -82,6 +86,12 @@ export const shapeRules: Readonly<Record<string, ShapeRule>> = {
   },
   ConstantOfShape: (context) => [needed(context, 0)],
 };
+
+/** Axes that Shape reads: all, or from `start` to before `end` since opset 15. */
+export function shapeRange(context: NodeShapes): [start: number, end: number] {
+  const rank = context.input(0).length;
+  return [context.int('start', 0), context.int('end', rank)];
+}
 
 function needed(context: NodeShapes, index: number): readonly number[] {
   const values = context.integers(index);
@@ -156,6 +166,9 @@ function convolution(context: NodeShapes): readonly Shape[] {
 function transposedConvolution(context: NodeShapes): readonly Shape[] {
   const weight = context.input(1);
   const sizes = context.input(0).slice(2);
+  if (context.ints('output_shape') || context.text('auto_pad', 'NOTSET') !== 'NOTSET') {
+    throw context.fail('only padding in numbers is known here');
+  }
   const rank = sizes.length;
   const pads = context.ints('pads') ?? new Array<number>(2 * rank).fill(0);
   const spatial = sizes.map((size, axis) => {
@@ -239,6 +252,9 @@ function padded(context: NodeShapes): readonly Shape[] {
 
 function resized(context: NodeShapes): readonly Shape[] {
   const shape = context.input(0);
+  if (context.ints('axes') || context.text('keep_aspect_ratio_policy', 'stretch') !== 'stretch') {
+    throw context.fail('only all axes, each by its own scale, are known here');
+  }
   if (context.has(3)) return [needed(context, 3)];
   const scales = needed(context, context.node.opType === 'Upsample' || context.opset < 11 ? 1 : 2);
   return [shape.map((size, axis) => Math.floor(size * (scales[axis] ?? 1)))];
