@@ -116,7 +116,10 @@ export interface FastestDetLayout extends LayoutBase {
   readonly level: Level;
 }
 
-/** `boxes[1, A, 4]` corners and `scores[1, A, C (+ 1)]` (SSD, UltraFace, YOLO-NAS). */
+/**
+ * `boxes[1, A, 4]` corners and `scores[1, A, C (+ 1)]` (SSD, UltraFace, YOLO-NAS), and what every detector becomes when
+ * its decoding is exported into the graph.
+ */
 export interface CornersLayout extends LayoutBase {
   readonly kind: 'corners';
   readonly boxes: string;
@@ -126,6 +129,8 @@ export interface CornersLayout extends LayoutBase {
   readonly normalized: boolean;
   /** Whether class 0 of the scores is the background. */
   readonly background: boolean;
+  /** `[1, A, 4]` px² of the input, sides left, top, right, bottom. */
+  readonly boxVar?: string;
 }
 
 /** Twelve outputs cls, obj, bbox, kps for strides 8, 16, 32 (YuNet). */

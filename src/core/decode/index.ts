@@ -58,7 +58,7 @@ function createReader(layout: HeadLayout, { input, boxVariance }: DecoderOptions
     case 'fastestdet':
       return createFastestDetReader(layout, input);
     case 'corners':
-      return createCornersReader(layout, input);
+      return createCornersReader(layout, input, boxVariance);
     case 'yunet':
       return createYunetReader(layout);
     case 'edge-detect':

@@ -83,6 +83,9 @@ function capabilitiesOf(layout: HeadLayout, taps: TapPlan): HeadCapabilities {
           ? 'the distribution over box sides has a shape that does not belong to these boxes: no variance of the boxes'
           : `${taps.notes[0] ?? 'no distribution over box sides was asked for'}: no variance of the boxes`,
       );
+    case 'corners':
+      if (layout.boxVar) return { ...SCORE_ALONE, boxVariance: true, limits: [NO_SCORE_LAW] };
+      return plain(oneNumberPerSide(layout.kind));
     case 'gfl':
     case 'raw-dfl':
       return { ...SCORE_ALONE, boxVariance: true, limits: [NO_SCORE_LAW] };
@@ -98,14 +101,15 @@ function capabilitiesOf(layout: HeadLayout, taps: TapPlan): HeadCapabilities {
     case 'yolox':
     case 'nms-outputs':
     case 'fastestdet':
-    case 'corners':
     case 'yunet':
-      return plain(
-        `a ${layout.kind} head gives one number per box side: no distribution, variance of the boxes not available`,
-      );
+      return plain(oneNumberPerSide(layout.kind));
     default:
       return layout satisfies never;
   }
+}
+
+function oneNumberPerSide(kind: HeadLayout['kind']): string {
+  return `a ${kind} head gives one number per box side: no distribution, variance of the boxes not available`;
 }
 
 const SCORE_ALONE = { scoreDistribution: 'none', epistemic: false } as const;

@@ -2,7 +2,7 @@
 import type { EdgeDetectLayout } from '#core';
 import { ModelError } from '#core';
 import { ElementType } from '../tensor.ts';
-import type { HeadFacts, HeadOutput, Recogniser } from './facts.ts';
+import type { HeadFacts, HeadOutput, Proposal, Recogniser } from './facts.ts';
 import { describeOutput } from './facts.ts';
 import { ownFormat } from './own-format.ts';
 import { computedBy } from './tail.ts';
@@ -103,16 +103,12 @@ function hasBackground(facts: HeadFacts, scores: HeadOutput, values: number): bo
 /** Our own models say what they are: the key `edge_detect` in the metadata, and outputs under fixed names. */
 export const recogniseOwn: Recogniser = (facts) => {
   const own = ownFormat(facts.metadata);
-  if (!own) return [];
+  if (!own || own.decoded === false) return [];
+  if (own.decoded) return [decodedProposal(facts)];
   const named = (name: string) => facts.outputs.find((output) => output.name === name);
   const boxes = named('boxes');
   const quality = named('quality');
-  if (!boxes || !quality) {
-    throw new ModelError(
-      `the model says it is an edge-detect model, but lacks the output ${boxes ? 'quality' : 'boxes'}: its outputs are ${facts.outputs.map(describeOutput).join(', ')}`,
-      { hint: 'export it again with edge-detect, or remove the metadata key edge_detect' },
-    );
-  }
+  if (!boxes || !quality) throw lacks(facts, boxes ? 'quality' : 'boxes');
   const probs = named('class_probs');
   const bins = named('quality_bins');
   const optional = (key: keyof EdgeDetectLayout, name: string) => (named(name) ? { [key]: name } : {});
@@ -130,3 +126,31 @@ export const recogniseOwn: Recogniser = (facts) => {
   };
   return [{ layout, evidence: ['the metadata key edge_detect, and outputs boxes and quality'] }];
 };
+
+/** What a stock model becomes when its decoding is exported into the graph. */
+function decodedProposal(facts: HeadFacts): Proposal {
+  const named = (name: string) => facts.outputs.find((output) => output.name === name);
+  const boxes = named('boxes');
+  const scores = named('scores');
+  if (!boxes || !scores) throw lacks(facts, boxes ? 'scores' : 'boxes');
+  return {
+    layout: {
+      kind: 'corners',
+      classCount: scores.dims[1] ?? 0,
+      boxes: boxes.name,
+      scores: scores.name,
+      anchorCount: boxes.dims[0] ?? 0,
+      normalized: false,
+      background: false,
+      ...(named('box_var') ? { boxVar: 'box_var' } : {}),
+    },
+    evidence: ['the metadata key edge_detect says that the graph decodes: outputs boxes and scores'],
+  };
+}
+
+function lacks(facts: HeadFacts, name: string): ModelError {
+  return new ModelError(
+    `the model says it is an edge-detect model, but lacks the output ${name}: its outputs are ${facts.outputs.map(describeOutput).join(', ')}`,
+    { hint: 'export it again with edge-detect, or remove the metadata key edge_detect' },
+  );
+}

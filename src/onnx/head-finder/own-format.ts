@@ -16,6 +16,11 @@ export interface OwnFormat {
   readonly version: number;
   readonly classes?: readonly string[];
   readonly preprocess?: PreprocessContract;
+  /**
+   * Only of exported models without a head of ours. True: outputs `boxes`, `scores`, optional `box_var`, decoded in the
+   * graph. False: the outputs of the source, which are recognised as those of any model.
+   */
+  readonly decoded?: boolean;
   /** Absent in models that were not written by training. */
   readonly head?: OwnHead;
 }
@@ -51,6 +56,7 @@ export function ownFormat({ edgeDetect }: ModelMetadata): OwnFormat | undefined 
     version,
     ...(isNames(classes) ? { classes } : {}),
     ...(preprocess === undefined ? {} : { preprocess: contractOf(preprocess) }),
+    ...(typeof value['decoded'] === 'boolean' ? { decoded: value['decoded'] } : {}),
     ...headOf(value),
   };
 }

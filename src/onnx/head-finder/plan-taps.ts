@@ -3,12 +3,27 @@
 
 import type { GraphView } from '../graph.ts';
 import { attributeInt, graphOf, viewGraph } from '../graph.ts';
+import { readMetadata } from '../metadata.ts';
 import type { ModelProto, NodeProto, TensorProto } from '../proto/onnx_pb.ts';
 import { elementCount, isExternal, tensorNumbers } from '../tensor.ts';
+import { ownFormat } from './own-format.ts';
 import type { DistributionTap, TapPlan } from './types.ts';
 
-/** Reads the graph only: no shapes are needed, so it can run before a session exists. */
+/**
+ * What must be read from a graph besides its outputs. Reads the graph only: no shapes are needed, so it can run before a
+ * session exists.
+ */
 export function planTaps(model: ModelProto): TapPlan {
+  const own = ownFormat(readMetadata(model));
+  // The law of our quality is a Softmax with a ramp behind it too, and what there is of the boxes is an output already.
+  if (own && own.decoded !== false) {
+    return { outputs: [], notes: ['the outputs of an edge-detect model say all that it knows of its boxes'] };
+  }
+  return findDistribution(model);
+}
+
+/** `planTaps` by the structure of the graph alone, whatever its metadata says. */
+export function findDistribution(model: ModelProto): TapPlan {
   const view = viewGraph(model);
   const softmaxes = graphOf(model).node.filter((node) => node.opType === 'Softmax');
   const taps = softmaxes.flatMap((softmax) => distributionAt(model, view, softmax) ?? []);

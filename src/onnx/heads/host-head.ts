@@ -3,7 +3,7 @@ import type { Level, Size } from '#core';
 import { ModelError } from '#core';
 import type { GraphView } from '../graph.ts';
 import { viewGraph } from '../graph.ts';
-import { planTaps } from '../head-finder/plan-taps.ts';
+import { findDistribution } from '../head-finder/plan-taps.ts';
 import { readMetadata } from '../metadata.ts';
 import type { ModelProto } from '../proto/onnx_pb.ts';
 import { tensorNumbers } from '../tensor.ts';
@@ -69,7 +69,7 @@ export function findHostHead(host: ModelProto, picture: string, input: Size): Ho
     convolutions.flatMap(({ output }) => output),
   );
   const levels = predictionLevels(convolutions, shapes, input);
-  const taps = planTaps(host);
+  const taps = findDistribution(host);
   const readings = levels.map((level) => readLevel(view, level, taps.boxDistribution?.bins));
   const [first] = readings;
   if (
