@@ -23,12 +23,14 @@ export class GraphWriter {
   readonly #names: FreeNames;
   readonly #prefix: string;
   readonly #opset: number;
+  readonly #nodeNames: Set<string>;
 
   /** @param prefix of the new names, as `decode.` */
   constructor(model: ModelProto, prefix: string) {
     this.#names = new FreeNames(graphOf(model));
     this.#prefix = prefix;
     this.#opset = opsetVersion(model);
+    this.#nodeNames = new Set(graphOf(model).node.map(({ name }) => name));
   }
 
   /** @returns the name of the node's one output */
@@ -39,13 +41,13 @@ export class GraphWriter {
     attributes: Readonly<Record<string, AttributeValue>> = {},
   ): string {
     const output = this.#take(label);
-    this.nodes.push(node(opType, inputs, [output], attributes));
+    this.#push(node(opType, inputs, [output], attributes));
     return output;
   }
 
   /** Makes a tensor known under a name of the caller's. */
   name(from: string, name: string): void {
-    this.nodes.push(node('Identity', [from], [name]));
+    this.#push(node('Identity', [from], [name]));
   }
 
   floats(label: string, dims: readonly number[], values: Iterable<number>): string {
@@ -92,6 +94,13 @@ export class GraphWriter {
 
   toFloat32(from: string, label: string): string {
     return this.add('Cast', [from], label, { to: BigInt(ElementType.FLOAT) });
+  }
+
+  /** The runtime refuses two nodes of one name, as those of an earlier export would be. */
+  #push(made: NodeProto): void {
+    while (this.#nodeNames.has(made.name)) made.name += '_';
+    this.#nodeNames.add(made.name);
+    this.nodes.push(made);
   }
 
   #take(label: string): string {

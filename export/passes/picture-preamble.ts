@@ -47,9 +47,12 @@ export function withPicturePreamble(
     return { model, contract: identity };
   }
   if (input.dtype === 'uint8' && dtype !== 'uint8') {
-    throw new ModelError(`the picture input ${input.name} takes bytes (uint8) already, float32 was asked for`, {
-      hint: 'export from the model with a float32 input',
-    });
+    throw new ModelError(
+      `the picture input ${input.name} takes bytes (uint8) already, float32 was asked for`,
+      {
+        hint: 'export from the model with a float32 input',
+      },
+    );
   }
   const { model: freed, nameOf } = freeTensorNames(normalizeInputs(model), [input.name]);
   const graph = graphOf(freed);
@@ -96,7 +99,6 @@ function newInput(
   const [batch = null, first = null, second = null, third = null] = axes;
   const { channels } = input;
   const [height, width] = input.order === 'nchw' ? [second, third] : [first, second];
-  const shape =
-    order === 'nhwc' ? [batch, height, width, channels] : [batch, channels, height, width];
+  const shape = order === 'nhwc' ? [batch, height, width, channels] : [batch, channels, height, width];
   return valueInfo(input.name, INPUT_TYPES[dtype], shape);
 }

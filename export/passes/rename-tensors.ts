@@ -44,7 +44,9 @@ function renamedNode(made: NodeProto, nameOf: (name: string) => string): NodePro
     input: made.input.map(nameOf),
     output: made.output.map(nameOf),
     attribute: made.attribute.map((attribute) =>
-      attribute.g === undefined ? attribute : copyMessage(attribute, { g: renamedGraph(attribute.g, nameOf) }),
+      attribute.g === undefined
+        ? attribute
+        : copyMessage(attribute, { g: renamedGraph(attribute.g, nameOf) }),
     ),
   });
 }
