@@ -40,9 +40,19 @@ export class GraphWriter {
     label: string,
     attributes: Readonly<Record<string, AttributeValue>> = {},
   ): string {
-    const output = this.#take(label);
-    this.#push(node(opType, inputs, [output], attributes));
-    return output;
+    return this.addMany(opType, inputs, [label], attributes)[0] ?? '';
+  }
+
+  /** @returns the names of the node's outputs */
+  addMany(
+    opType: string,
+    inputs: readonly string[],
+    labels: readonly string[],
+    attributes: Readonly<Record<string, AttributeValue>> = {},
+  ): readonly string[] {
+    const outputs = labels.map((label) => this.#take(label));
+    this.#push(node(opType, inputs, outputs, attributes));
+    return outputs;
   }
 
   /** Makes a tensor known under a name of the caller's. */
