@@ -51,6 +51,30 @@ describe('inspect data=', () => {
     expect(few.stdout).toContain('… and 6 more (faults=all)');
   });
 
+  it('knows CVAT, OpenImages and labelme by what stands in their files', async () => {
+    const picture = 'good/images/a.png';
+    const cvat =
+      '<annotations><image name="a.png"><box label="car" xtl="1" ytl="2" xbr="30" ybr="40"/></image></annotations>';
+    await folder.write('good/cvat/annotations.xml', cvat);
+    await folder.write(
+      'good/boxes/boxes.csv',
+      'ImageID,LabelName,XMin,XMax,YMin,YMax\na,car,0,0.5,0,0.5\na,car,x,1,0,1\n',
+    );
+    const shapes = [{ label: 'car', shape_type: 'rectangle', points: [[1, 2]] }];
+    await folder.write('good/labelme/a.json', JSON.stringify({ imagePath: `../../${picture}`, shapes }));
+    const of = async (place: string) => {
+      const { code, stdout } = await folder.run(['inspect', `data=good/${place}`]);
+      return [
+        code,
+        /format +(.*)/.exec(stdout)?.[1],
+        /^ {2}\S*?(good\S*:\d+|good\S* shape 1).*$/m.exec(stdout)?.[1],
+      ];
+    };
+    expect(await of('cvat')).toEqual([0, 'CVAT XML, 1 class', undefined]);
+    expect(await of('boxes/boxes.csv')).toEqual([4, 'OpenImages CSV, 1 class', 'good/boxes/boxes.csv:3']);
+    expect(await of('labelme')).toEqual([4, 'labelme JSON, 0 classes', 'good/labelme/a.json shape 1']);
+  });
+
   it('gives all of it as JSON', async () => {
     const { code, stdout } = await folder.run(['inspect', 'data=bad', '--json']);
     expect(code).toBe(4);
