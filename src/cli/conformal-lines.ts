@@ -1,6 +1,6 @@
 // What `calibrate conformal=` prints: thresholds, what they promise, and what they kept where they were not chosen.
 import { describeGuarantee } from '#core';
-import type { ModelCalibration } from '#evaluate';
+import type { HeldOut, ModelCalibration } from '#evaluate';
 import { fixed } from './number-text.ts';
 
 export function conformalLines({ conformal, stored }: ModelCalibration): string[] {
@@ -11,8 +11,8 @@ export function conformalLines({ conformal, stored }: ModelCalibration): string[
     '',
     `each threshold ${promise} (${stored.data.description})`,
     ...remarks.map((remark) => `conditions: ${remark}`),
-    row('Condition', 'Class', ['Objects', 'Boxes', 'Threshold', 'raw', 'Held out', 'of']),
-    ...verdicts.map(({ slice, className, objects, boxes, threshold, rawThreshold, heldOut, why }) =>
+    row('Condition', 'Class', ['Objects', 'Boxes', 'Threshold', 'raw', 'Held out', 'of', 'general']),
+    ...verdicts.map(({ slice, className, objects, boxes, threshold, rawThreshold, heldOut, general, why }) =>
       row(slice ?? 'all', className ?? 'all', [
         String(objects),
         String(boxes),
@@ -20,14 +20,21 @@ export function conformalLines({ conformal, stored }: ModelCalibration): string[
         fixed(rawThreshold, 4),
         fixed(heldOut.achieved),
         String(heldOut.count),
-        ...(why === undefined ? [] : [`  no promise: ${why}`]),
+        general === undefined ? '' : fixed(general.achieved),
+        remarkOf(why, heldOut),
       ]),
     ),
-    'held out: what thresholds chosen on the other parts kept there; other cameras are not pictures like these',
+    'held out: what thresholds chosen on the other parts kept there, and general those chosen on all conditions; other cameras are not pictures like these',
   ];
+}
+
+function remarkOf(why: string | undefined, { parts, partsWithout }: HeldOut): string {
+  if (why !== undefined) return `  no promise: ${why}`;
+  return partsWithout === 0 ? '' : `  ${partsWithout} of ${parts} parts held out without a promise`;
 }
 
 function row(condition: string, className: string, cells: readonly string[]): string {
   const short = (text: string) => (text.length > 14 ? `${text.slice(0, 13)}…` : text).padStart(15);
-  return short(condition) + short(className) + cells.map((cell) => cell.padStart(10)).join('');
+  const line = short(condition) + short(className) + cells.map((cell) => cell.padStart(10)).join('');
+  return line.trimEnd();
 }

@@ -2,6 +2,7 @@
 export type { CalibrateRequest, ModelCalibration } from './calibrate/calibrate-model.ts';
 export { calibrateModel } from './calibrate/calibrate-model.ts';
 export { writeConformal } from './calibrate/conformal-file.ts';
+export type { HeldOut } from './calibrate/conformal-study.ts';
 export type { PictureGrouping } from './calibrate/picture-folds.ts';
 export { calibrationResults, writeCalibration } from './calibrate/write-calibration.ts';
 export { writeCalibrator } from './calibrate/write-calibrator.ts';

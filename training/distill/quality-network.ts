@@ -1,18 +1,11 @@
 // The new quality layer while it is fitted: a 1x1 convolution is a matrix over the rows of cells, with or without a small
 // hidden layer in front of it.
+import type { DenseLayer } from '#onnx';
 
-/** Weights, row-major `[outputs][inputs]`. */
-export interface Dense {
-  readonly inputs: number;
-  readonly outputs: number;
-  readonly weight: Float32Array;
-  readonly bias: Float32Array;
-}
-
-/** `raw = output(SiLU(hidden(x)))`, or `raw = output(x)` without a hidden layer. */
+/** `raw = output(ReLU(hidden(x)))`, or `raw = output(x)` without a hidden layer. */
 export interface QualityNetwork {
-  readonly hidden?: Dense;
-  readonly output: Dense;
+  readonly hidden?: DenseLayer;
+  readonly output: DenseLayer;
 }
 
 export interface NetworkPass {
@@ -50,10 +43,9 @@ export function createNetworkPass(network: QualityNetwork, most: number): Networ
       if (!hidden) return applyInto(raw, input, rows, output);
       applyInto(before, input, rows, hidden);
       for (let at = 0; at < rows * hidden.outputs; at++) {
-        const gate = 1 / (1 + Math.exp(-before[at]!));
-        after[at] = before[at]! * gate;
-        // d SiLU / d x, kept for the way back.
-        slopes[at] = gate * (1 + before[at]! * (1 - gate));
+        const open = before[at]! > 0;
+        after[at] = open ? before[at]! : 0;
+        slopes[at] = open ? 1 : 0;
       }
       applyInto(raw, after, rows, output);
     },
@@ -73,7 +65,7 @@ export function createNetworkPass(network: QualityNetwork, most: number): Networ
   };
 }
 
-function applyInto(target: Float32Array, input: Float32Array, rows: number, layer: Dense): void {
+function applyInto(target: Float32Array, input: Float32Array, rows: number, layer: DenseLayer): void {
   const { inputs, outputs, weight, bias } = layer;
   for (let row = 0; row < rows; row++) {
     const from = row * inputs;
@@ -87,7 +79,7 @@ function applyInto(target: Float32Array, input: Float32Array, rows: number, laye
 }
 
 function addGradients(
-  { inputs, outputs }: Dense,
+  { inputs, outputs }: DenseLayer,
   input: Float32Array,
   gradient: Float32Array,
   rows: number,
@@ -107,7 +99,7 @@ function addGradients(
   }
 }
 
-function backInto(target: Float32Array, gradient: Float32Array, rows: number, layer: Dense): void {
+function backInto(target: Float32Array, gradient: Float32Array, rows: number, layer: DenseLayer): void {
   const { inputs, outputs, weight } = layer;
   for (let row = 0; row < rows; row++) {
     for (let index = 0; index < inputs; index++) {

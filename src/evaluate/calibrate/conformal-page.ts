@@ -13,13 +13,18 @@ export function conformalSections({
   if (conformal === undefined) return [];
   const { target, alpha, delta, iou } = conformal;
   const promise = describeGuarantee({ target, alpha, iou, ...(delta === undefined ? {} : { delta }) });
-  const text = `A threshold of this table ${promise}: ${stored.data.description}. It is on the scale of the calibrated score. "Held out" is what thresholds that were chosen on the other parts kept: ${folds.description.replace('maps', 'thresholds').replace('fitted', 'chosen')}. Promises are for pictures drawn as these were; other cameras are not.`;
+  const text = `A threshold of this table ${promise}: ${stored.data.description}. It is on the scale of the calibrated score. "Held out" is what thresholds that were chosen on the other parts kept: ${folds.description.replace('maps', 'thresholds').replace('fitted', 'chosen')}. "General" is what thresholds chosen on all conditions keep in one. Promises are for pictures drawn as these were; other cameras are not.`;
   return [
     {
       title: 'Conformal thresholds',
       blocks: [{ kind: 'text', text }, table(conformal), ...conformal.remarks.map(remark)],
     },
   ];
+}
+
+function remarkOf({ why, heldOut: { parts, partsWithout } }: ConformalVerdict): string {
+  if (why !== undefined) return `no promise: ${why}`;
+  return partsWithout === 0 ? '' : `${partsWithout} of ${parts} parts held out without a promise`;
 }
 
 function remark(text: string) {
@@ -40,6 +45,7 @@ function table({ verdicts, alpha, slices }: ConformalStudy) {
       { label: 'raw', digits: 4 },
       { label: 'Held out', digits: 3 },
       { label: 'of' },
+      ...(slices.length === 0 ? [] : [{ label: 'General', digits: 3 }]),
       { label: 'Remark' },
     ],
     rows: verdicts.map((verdict) => [
@@ -51,7 +57,8 @@ function table({ verdicts, alpha, slices }: ConformalStudy) {
       verdict.rawThreshold,
       verdict.heldOut.achieved,
       verdict.heldOut.count,
-      verdict.why === undefined ? '' : `no promise: ${verdict.why}`,
+      ...(slices.length === 0 ? [] : [verdict.general?.achieved ?? null]),
+      remarkOf(verdict),
     ]),
   } as const;
 }

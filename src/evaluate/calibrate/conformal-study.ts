@@ -8,6 +8,8 @@ import {
   calibrateScore,
   conformalSamples,
   sampleThresholds,
+  TRUTH_KIND,
+  type TruthTable,
 } from '#core';
 import { type CalibrationTables, reportedRows } from './calibration-study.ts';
 import type { PictureFolds } from './picture-folds.ts';
@@ -37,6 +39,8 @@ export interface ConformalVerdict {
   readonly why?: string;
   /** On parts that the threshold was not chosen on. */
   readonly heldOut: HeldOut;
+  /** In a condition: the same of thresholds that were chosen on all pictures of the other parts. */
+  readonly general?: HeldOut;
 }
 
 export interface HeldOut {
@@ -97,10 +101,16 @@ export function studyConformal(
   const verdicts = [null, ...(conditions?.names ?? [])].flatMap((slice) =>
     [null, ...options.classNames].map((className): ConformalVerdict => {
       const classId = className === null ? null : tables.classNames.indexOf(className);
-      const judge = (keep: (fold: number) => boolean) =>
-        verdictOf(cells.join({ slice, classId, keep }), goal);
+      const judge = (of: string | null, keep: (fold: number) => boolean) =>
+        verdictOf(cells.join({ slice: of, classId, keep }), goal);
+      const chosenOn = (of: string | null) =>
+        heldOutOf(folds.foldCount, {
+          fit: (fold) => judge(of, (other) => other !== fold).threshold,
+          measure: (fold, at) =>
+            measured(cells.join({ slice, classId, keep: (other) => other === fold }), goal, at),
+        });
       const sample = cells.join({ slice, classId, keep: () => true });
-      const { threshold, why } = judge(() => true);
+      const { threshold, why } = judge(slice, () => true);
       const map = classId === null ? null : (calibrator.classes[classId]?.map ?? null);
       return {
         slice,
@@ -111,11 +121,8 @@ export function studyConformal(
         threshold: threshold === null || map === null ? threshold : calibrateScore(map, threshold),
         rawThreshold: classId === null ? null : threshold,
         ...(why === undefined ? {} : { why }),
-        heldOut: heldOutOf(folds.foldCount, {
-          fit: (fold) => judge((other) => other !== fold).threshold,
-          measure: (fold, at) =>
-            measured(cells.join({ slice, classId, keep: (other) => other === fold }), goal, at),
-        }),
+        heldOut: chosenOn(slice),
+        ...(slice === null ? {} : { general: chosenOn(null) }),
       };
     }),
   );
@@ -146,7 +153,9 @@ function readCells(
     minScore,
     maxDets,
     conditions,
+    classNames: told,
   }: {
+    readonly classNames: readonly string[];
     readonly calibrator: Calibrator;
     readonly minScore: number;
     readonly maxDets: number;
@@ -164,8 +173,9 @@ function readCells(
     return String(place);
   });
   const options = { classCount: classNames.length, slices, iou: IOU, maxDets };
-  const perClass = conformalSamples(truth, raw, options);
-  const pooled = conformalSamples(truth, calibrateDetections(raw, calibrator), options);
+  const judged = withoutClasses(truth, (classId) => !told.includes(classNames[classId] ?? ''));
+  const perClass = conformalSamples(judged, raw, options);
+  const pooled = conformalSamples(judged, calibrateDetections(raw, calibrator), options);
   return {
     join({ slice, classId, keep }: Scope): ConformalSample {
       const chosen = places.flatMap((place, index) => {
@@ -183,6 +193,14 @@ function readCells(
       };
     },
   };
+}
+
+/** Objects that the model cannot name are neither found nor missed. */
+function withoutClasses(truth: TruthTable, isOut: (classId: number) => boolean): TruthTable {
+  const kinds = truth.kinds.map((kind, row) =>
+    isOut(truth.classIds[row] ?? -1) ? TRUTH_KIND.difficult : kind,
+  );
+  return { ...truth, kinds };
 }
 
 interface Verdict {
@@ -221,7 +239,8 @@ function verdictOf(sample: ConformalSample, { target, level, delta = DELTA }: Co
 }
 
 function tooFew(what: string, needed: number, there: number): Verdict {
-  return { threshold: null, why: `${needed} ${what} are needed, ${there} are there` };
+  const why = there === 0 ? `there are no ${what}` : `it needs ${needed} ${what}, and there are ${there}`;
+  return { threshold: null, why };
 }
 
 /** A missed object has a score of 0, and a threshold of 0 would count it as found. */
@@ -230,7 +249,7 @@ function missesTooMany({ pictures }: ConformalSample): Verdict {
   const found = scores.filter((score) => score > 0).length;
   return {
     threshold: null,
-    why: `the model finds only ${found} of ${scores.length} objects (${percent(found / scores.length)}), whatever the threshold`,
+    why: `it finds ${found} of ${scores.length} objects (${percent(found / scores.length)}) at most`,
   };
 }
 
