@@ -2,11 +2,15 @@
 import type { Box, BoxVariance, Detection } from '#core';
 import type { FrameResult } from './sink.ts';
 
-/** One detection in the JSON of Ultralytics, with `score_var`, its part `score_var_epistemic`, and `box_var` where the model knows them. */
+/**
+ * One detection in the JSON of Ultralytics, with `score_var`, its part `score_var_epistemic`, and `box_var` where the model
+ * knows them, and `raw_confidence` where calibration or suppression made another number of the network's own.
+ */
 export interface DetectionForm {
   readonly name: string;
   readonly class: number;
   readonly confidence: number;
+  readonly raw_confidence?: number;
   readonly box: CornersForm;
   readonly track_id?: number;
   readonly score_var?: number;
@@ -66,11 +70,12 @@ export function pictureForm({ frame, size, detections, light }: FrameResult): Pi
 
 /** Boxes in px with 2 decimals, confidence with 5, variances with 4 significant digits. */
 export function detectionForm(detection: Detection): DetectionForm {
-  const { box, boxVariance, scoreVariance, scoreVarianceEpistemic, trackId } = detection;
+  const { box, score, rawScore, boxVariance, scoreVariance, scoreVarianceEpistemic, trackId } = detection;
   return {
     name: detection.className,
     class: detection.classId,
-    confidence: round(detection.score, 5),
+    confidence: round(score, 5),
+    ...(rawScore === score ? {} : { raw_confidence: round(rawScore, 5) }),
     box: eachCorner(box, (value) => round(value, 2)),
     ...(trackId === undefined ? {} : { track_id: trackId }),
     ...(scoreVariance === undefined ? {} : { score_var: significant(scoreVariance) }),

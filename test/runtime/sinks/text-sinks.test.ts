@@ -60,6 +60,18 @@ describe('JSON lines', () => {
     expect(text.match(/score_var_epistemic/g)).toHaveLength(1);
   });
 
+  it('keep the network’s own score beside one that was calibrated', async () => {
+    const stream = new PassThrough();
+    const sink = createJsonLines(linesToStream(stream, 'standard output'), 'stream');
+    await sink.write(
+      result({ source: 'a.mp4', detections: [{ ...CAR, score: 0.5, rawScore: 0.8234567 }, CAR] }),
+    );
+    await sink.close();
+    const text: string = stream.read().toString();
+    expect(text).toContain('"confidence":0.5,"raw_confidence":0.82346,"box"');
+    expect(text.match(/raw_confidence/g)).toHaveLength(1);
+  });
+
   it('have the form of a picture', async () => {
     const stream = new PassThrough();
     const sink = createJsonLines(linesToStream(stream, 'standard output'), 'picture');
