@@ -1,7 +1,6 @@
 // Numbers for every axis that a file leaves open: one engine, no profiles, and shapes that other tools can rely on.
 import {
   type Axis,
-  ElementType,
   elementTypeOf,
   graphOf,
   inferElementTypes,
@@ -65,8 +64,8 @@ function outputInfo(
   shape: readonly number[] | undefined,
   inferredType: number | undefined,
 ): ValueInfoProto {
-  const type = elementTypeOf(info) || inferredType || ElementType.UNDEFINED;
-  return valueInfo(info.name, type, shape);
+  const type = elementTypeOf(info) || inferredType;
+  return type ? valueInfo(info.name, type, shape) : info;
 }
 
 /** A tensor is only described where both its type and its shape are known. */
