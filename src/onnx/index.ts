@@ -64,6 +64,7 @@ export type {
   PartValues,
   TrainablePart,
 } from './heads/types.ts';
+export { upgradeOpset } from './heads/upgrade-opset.ts';
 export type { InferredGraph, Shapes } from './infer-shapes.ts';
 export { inferGraph, inferKnownShapes, inferShapes } from './infer-shapes.ts';
 export type { DescribeParts, HeadDescription, ModelDescription, TensorDescription } from './inspect.ts';
