@@ -8,6 +8,7 @@ import {
   pictureInput,
   prune,
   shapeOf,
+  type ValueInfoProto,
   valueInfo,
   withGraph,
 } from '#onnx';
@@ -56,32 +57,47 @@ export function decodeInGraph(model: ModelProto, options: DecodeOptions): Decode
     );
   }
   if (layout.kind === 'end-to-end') return passOn(model, layout);
-  const names = Object.values(DECODED_OUTPUTS);
-  const { model: freed, nameOf } = freeTensorNames(model, names);
+  const { model: freed, nameOf } = freeTensorNames(model, Object.values(DECODED_OUTPUTS));
   const writer = new DecodeWriter(freed, nameOf);
   const rows = writeDecoder(writer, options);
-  const { classCount } = layout;
+  const output = nameOutputs(writer, rows, {
+    batch: batchOf(model),
+    anchors: anchorsOf(layout),
+    classCount: layout.classCount,
+  });
+  return {
+    model: prune(withTail(freed, writer, output)),
+    outputs: output.map(({ name }) => name),
+    decoded: true,
+    notes: layout.kind === 'edge-detect' ? [LAW_LEFT_OUT] : [],
+  };
+}
+
+function nameOutputs(
+  writer: DecodeWriter,
+  rows: DecodedRows,
+  {
+    batch,
+    anchors,
+    classCount,
+  }: { readonly batch: Axis; readonly anchors: number; readonly classCount: number },
+): ValueInfoProto[] {
   const columns = { boxes: 4, scores: classCount, boxVariance: 4 };
-  const [batch = null]: readonly (Axis | undefined)[] = batchOf(model);
-  const anchors = anchorsOf(layout);
-  const outputs = (['boxes', 'scores', 'boxVariance'] as const).flatMap((part) => {
+  return (['boxes', 'scores', 'boxVariance'] as const).flatMap((part) => {
     const from = rows[part];
     if (from === undefined) return [];
     writer.name(from, DECODED_OUTPUTS[part]);
     return [valueInfo(DECODED_OUTPUTS[part], ElementType.FLOAT, [batch, anchors, columns[part]])];
   });
-  const graph = graphOf(freed);
-  const decoded = withGraph(freed, {
+}
+
+function withTail(model: ModelProto, writer: DecodeWriter, output: ValueInfoProto[]): ModelProto {
+  const graph = graphOf(model);
+  return withGraph(model, {
     node: [...graph.node, ...writer.nodes],
     initializer: [...graph.initializer, ...writer.initializers],
-    output: outputs,
+    output,
   });
-  return {
-    model: prune(decoded),
-    outputs: outputs.map(({ name }) => name),
-    decoded: true,
-    notes: layout.kind === 'edge-detect' ? [LAW_LEFT_OUT] : [],
-  };
 }
 
 const LAW_LEFT_OUT = 'scores are single numbers: the law of the quality and its variance are left out';
@@ -142,9 +158,9 @@ function anchorsOf(layout: HeadLayout): number {
   return levels.reduce((sum, { columns, rows }) => sum + columns * rows, 0);
 }
 
-function batchOf(model: ModelProto): readonly Axis[] {
+function batchOf(model: ModelProto): Axis {
   const { name } = pictureInput(model);
-  return shapeOf(graphOf(model).input.find((info) => info.name === name)) ?? [];
+  return shapeOf(graphOf(model).input.find((info) => info.name === name))?.[0] ?? null;
 }
 
 /** Columns behind the class (masks, keypoints) are cut off, so that one output is left. */
@@ -158,13 +174,8 @@ function passOn(model: ModelProto, layout: Extract<HeadLayout, { kind: 'end-to-e
   const { model: freed, nameOf } = freeTensorNames(model, [output]);
   const writer = new DecodeWriter(freed, nameOf);
   writer.name(writer.columns(writer.source(output, [rowCount, stride]), 'rows', 0, 6), output);
-  const graph = graphOf(freed);
-  const cut = withGraph(freed, {
-    node: [...graph.node, ...writer.nodes],
-    initializer: [...graph.initializer, ...writer.initializers],
-    output: [valueInfo(output, ElementType.FLOAT, [batchOf(model)[0] ?? null, rowCount, 6])],
-  });
-  return { model: prune(cut), ...result };
+  const info = valueInfo(output, ElementType.FLOAT, [batchOf(model), rowCount, 6]);
+  return { model: prune(withTail(freed, writer, [info])), ...result };
 }
 
 function withOnlyOutput(model: ModelProto, output: string): ModelProto {
