@@ -198,6 +198,8 @@ export {
   mixtureVariance,
   splitFit,
 } from './mixture.ts';
+export type { MixtureBimodality } from './mixture-shape.ts';
+export { mixtureBimodality } from './mixture-shape.ts';
 export { nearest } from './nearest.ts';
 export type { Kept, Suppressor, SuppressorOptions } from './nms.ts';
 export { boxUncertainty, createSuppressor } from './nms.ts';

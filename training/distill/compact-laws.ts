@@ -2,16 +2,18 @@
 import type { CompactQuality } from '#onnx';
 import { TARGET_WIDTH } from './law-targets.ts';
 
+type Numbers = Float32Array | Float64Array;
+
 /** One row of raw channels against one row of targets. */
 export interface LawRow {
-  readonly raw: Float32Array;
+  readonly raw: Numbers;
   /** First channel of the row. */
   readonly at: number;
-  readonly targets: Float32Array;
+  readonly targets: Numbers;
   /** Number of the row in `targets`. */
   readonly row: number;
   /** Takes the gradient at the places of `raw`. */
-  readonly gradient: Float32Array;
+  readonly gradient: Numbers;
 }
 
 /** Distance of a row to its target; writes d distance / d raw. */
@@ -23,7 +25,10 @@ export type LawLoss = (row: LawRow) => number;
 const LEAST_VARIANCE = 1e-5;
 
 /** Weight of the shape (the two parts) beside E and std, which readers see first. */
-const SHAPE = 0.25;
+const SHAPE = 0.15;
+
+/** Weight of the spread between the parts: with the whole spread it decides whether a law counts as bimodal. */
+const BETWEEN = 4;
 
 function sigmoid(value: number): number {
   return 1 / (1 + Math.exp(-value));
@@ -57,10 +62,10 @@ function floored(std: number): number {
 }
 
 /**
- * (E − E*)² + (S − S*)² + SHAPE · [w* d((μ1, σ1), (μ1*, σ1*))² + (1 − w*) d((μ2, σ2), (μ2*, σ2*))² + (μ2* − μ1*)² (w − w*)²].
- * Each part counts by the mass that the teacher gives it, and the weight by how far mass moves when it is wrong, as the
- * squared Wasserstein distance of two mixtures with paired parts does: where the parts coincide, or one is empty, its
- * parameters are free and cost nothing.
+ * (E − E*)² + (S − S*)² + BETWEEN (B − B*)² + SHAPE · [w* d((μ1, σ1), (μ1*, σ1*))² + (1 − w*) d((μ2, σ2), (μ2*, σ2*))² +
+ * (μ2* − μ1*)² (w − w*)²], with B² = w (1 − w)(μ2 − μ1)². Each part counts by the mass that the teacher gives it, and the
+ * weight by how far mass moves when it is wrong, as the squared Wasserstein distance of two mixtures with paired parts
+ * does: where the parts coincide, or one is empty, its parameters are free and cost nothing.
  */
 const twoGaussianLoss: LawLoss = ({ raw, at, targets, row, gradient }) => {
   const weight = sigmoid(raw[at]!);
@@ -90,13 +95,17 @@ const twoGaussianLoss: LawLoss = ({ raw, at, targets, row, gradient }) => {
   const highError = high - targets[first + 4]!;
   const lowStdError = lowStd - floored(targets[first + 5]!);
   const highStdError = highStd - floored(targets[first + 6]!);
+  const between = Math.sqrt(weight * rest * apart * apart + LEAST_VARIANCE);
+  const betweenError = between - Math.sqrt(mass * (1 - mass) * span + LEAST_VARIANCE);
   const dMean = 2 * meanError;
   const dVariance = stdError / std;
+  const dBetween = (BETWEEN * betweenError) / between;
   const dWeight =
     2 * SHAPE * span * weightError -
     dMean * apart +
-    dVariance * (lowVariance - highVariance + (1 - 2 * weight) * apart * apart);
-  const dApart = dVariance * 2 * weight * rest * apart;
+    dVariance * (lowVariance - highVariance) +
+    (dVariance + dBetween) * (1 - 2 * weight) * apart * apart;
+  const dApart = (dVariance + dBetween) * 2 * weight * rest * apart;
   const dLowVariance = SHAPE * mass * (lowStdError / lowStd) + dVariance * weight;
   const dHighVariance = SHAPE * (1 - mass) * (highStdError / highStd) + dVariance * rest;
   const dHigh =
@@ -116,7 +125,7 @@ const twoGaussianLoss: LawLoss = ({ raw, at, targets, row, gradient }) => {
     mass * (lowError ** 2 + lowStdError ** 2) +
     (1 - mass) * (highError ** 2 + highStdError ** 2) +
     span * weightError ** 2;
-  return meanError ** 2 + stdError ** 2 + SHAPE * shape;
+  return meanError ** 2 + stdError ** 2 + BETWEEN * betweenError ** 2 + SHAPE * shape;
 };
 
 export const LAW_LOSSES: Readonly<Record<CompactQuality, LawLoss>> = {

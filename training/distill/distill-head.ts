@@ -103,9 +103,12 @@ function expectSettings(request: DistillRequest, locations: number): void {
     throw new ConfigError(`distillation: ${key} is ${value}`, { hint: 'expected a whole number from 1' });
   }
   if (request.reads === 'features' && locations > 1) {
-    throw new ConfigError(`a layer on the features serves one location per cell, this head has ${locations}`, {
-      hint: "distil with reads: 'logits'",
-    });
+    throw new ConfigError(
+      `a layer on the features serves one location per cell, this head has ${locations}`,
+      {
+        hint: "distil with reads: 'logits'",
+      },
+    );
   }
   if (request.pictures.length === 0) {
     throw new DataError('there are no pictures to distil the head on', {
@@ -127,9 +130,18 @@ async function collect(
 ): Promise<readonly CellSample[]> {
   const { bins, locations, input } = spec;
   const widths = reads === 'logits' ? [bins] : levels.map(({ channels }) => bins + channels);
-  const samples = widths.map((width, place) => createCellSample(width, MOST_CELLS, deriveSeed(seed, 1, place)));
+  const samples = widths.map((width, place) =>
+    createCellSample(width, MOST_CELLS, deriveSeed(seed, 1, place)),
+  );
   const reader = createLawReader(bins);
-  const frozen = await openFrozenPart({ model: part, inputName: picture, input, features: tensors, provider, sessions });
+  const frozen = await openFrozenPart({
+    model: part,
+    inputName: picture,
+    input,
+    features: tensors,
+    provider,
+    sessions,
+  });
   try {
     for (let first = 0; first < pictures.length; first += frozen.parallel) {
       signal?.throwIfAborted();

@@ -52,7 +52,9 @@ export async function fitQuality(rows: LevelRows, options: FitOptions): Promise<
   const named = parameters.map(
     (values, place): HeadParameter => ({ name: String(place), shape: [values.length], role: 'bias' }),
   );
-  const values = new Map(parameters.map((value, place) => [String(place), value as Float32Array<ArrayBuffer>]));
+  const values = new Map(
+    parameters.map((value, place) => [String(place), value as Float32Array<ArrayBuffer>]),
+  );
   const optimizer = createOptimizer({ ...OPTIMIZER_DEFAULTS, weightDecay: 0 }, named);
   const draw = createBatchDrawer(rows, scaling, batch, random);
   const loss = createBatchLoss(rows, form);
@@ -69,7 +71,9 @@ export async function fitQuality(rows: LevelRows, options: FitOptions): Promise<
     const distance = loss(pass, places);
     if (step >= steps - late) lateLoss += distance / late;
     const gradients = pass.backward();
-    const slopes = new Map(gradients.map((value, place) => [String(place), value as Float32Array<ArrayBuffer>]));
+    const slopes = new Map(
+      gradients.map((value, place) => [String(place), value as Float32Array<ArrayBuffer>]),
+    );
     optimizer.step(values, slopes, learningRate * cosine(step / steps));
   }
   return { network: withoutScaling(network, scaling), loss: lateLoss };
@@ -115,7 +119,8 @@ function createBatchLoss({ targets, weights }: LevelRows, form: CompactQuality) 
       const at = place * channels;
       const weight = weights[row]! / places.length;
       sum += weight * distanceOf({ raw, at, targets, row, gradient });
-      for (let channel = 0; channel < channels; channel++) gradient[at + channel] = gradient[at + channel]! * weight;
+      for (let channel = 0; channel < channels; channel++)
+        gradient[at + channel] = gradient[at + channel]! * weight;
     }
     return sum;
   };

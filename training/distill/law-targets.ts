@@ -12,7 +12,7 @@ export interface LawReader {
   mean(logits: Float32Array, offset: number, stride: number): number;
   /** Writes the targets of the row into `[at, at + 7)`. */
   targetInto(
-    target: Float32Array,
+    target: Float32Array | Float64Array,
     at: number,
     row: { readonly logits: Float32Array; readonly offset: number; readonly stride: number },
   ): void;

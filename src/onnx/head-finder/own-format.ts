@@ -1,6 +1,7 @@
 // The metadata key `edge_detect` of our own models: versioned JSON.
 import type { PreprocessContract } from '#core';
 import { ModelError } from '#core';
+import { type CompactQuality, isCompactQuality } from '../heads/quality-form.ts';
 import type { HeadCuts, HeadSpec } from '../heads/types.ts';
 import type { ModelMetadata } from '../metadata.ts';
 
@@ -23,6 +24,8 @@ export interface OwnFormat {
   readonly decoded?: boolean;
   /** Absent in models that were not written by training. */
   readonly head?: OwnHead;
+  /** The form that an export gave the quality; absent where it is the law that was trained. */
+  readonly quality?: CompactQuality;
 }
 
 /**
@@ -58,6 +61,7 @@ export function ownFormat({ edgeDetect }: ModelMetadata): OwnFormat | undefined 
     ...(preprocess === undefined ? {} : { preprocess: contractOf(preprocess) }),
     ...(typeof value['decoded'] === 'boolean' ? { decoded: value['decoded'] } : {}),
     ...headOf(value),
+    ...qualityOf(value['head']),
   };
 }
 
@@ -83,6 +87,11 @@ function headOf({ head, cuts, classes, preprocess }: Readonly<Record<string, unk
     });
   }
   return { head: { spec: { ...head, classNames: classes, preprocess }, cuts } as unknown as OwnHead };
+}
+
+function qualityOf(head: unknown): { readonly quality?: CompactQuality } {
+  const form = isRecord(head) ? head['quality'] : undefined;
+  return isCompactQuality(form) ? { quality: form } : {};
 }
 
 function isText(value: unknown): value is string {

@@ -78,7 +78,11 @@ function rawQuality(
   const channels = COMPACT_CHANNELS[form];
   const planes =
     layer.reads === 'logits'
-      ? smallNetwork(tail, planesOf(tail, spec, spec.bins, ({ quality }) => quality), layer)
+      ? smallNetwork(
+          tail,
+          planesOf(tail, spec, spec.bins, ({ quality }) => quality),
+          layer,
+        )
       : planesOf(tail, spec, channels, (_, level) =>
           convolution(tail, featuresOf(level), `head.${level}.${form}`, layer.levels[level] as DenseLayer),
         );

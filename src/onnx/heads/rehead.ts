@@ -45,7 +45,9 @@ const DEFAULT_SIDE = 640;
 export function reheadHost(host: ModelProto, options: ReheadOptions): HeadedModel {
   const { model, picture, input } = prepareHost(host, options.imageSize);
   const metadata = readMetadata(host);
-  const own = ownFormat(metadata)?.head;
+  const format = ownFormat(metadata);
+  if (format?.quality !== undefined) throw exported(format.quality);
+  const own = format?.head;
   const head = own
     ? openOwnHead(model, picture, own, { input, classNames: options.classNames })
     : findHostHead(model, picture, input);
@@ -57,6 +59,15 @@ export function reheadHost(host: ModelProto, options: ReheadOptions): HeadedMode
     seed: options.seed ?? 0,
     ...(options.host ? { host: provenance(options.host, head.family, metadata.license) } : {}),
   });
+}
+
+function exported(form: string): ModelError {
+  return new ModelError(
+    `the quality of this model is ${form}, which was made for export: its law over bins is gone`,
+    {
+      hint: 'train from the model that it was exported from (best.onnx), and export again',
+    },
+  );
 }
 
 function provenance(host: { name: string; sha256: string }, family: string, license: string | undefined) {
