@@ -18,6 +18,15 @@ export type GatePictures =
     }
   | ({ readonly kind: 'frames' } & FrameChoice);
 
+/** `street/data.yaml, split val`, or the sources. */
+export function describePictures(pictures: GatePictures): string {
+  if (pictures.kind === 'labelled') {
+    return pictures.split === undefined ? pictures.data : `${pictures.data}, split ${pictures.split}`;
+  }
+  const [first = '', ...others] = pictures.sources;
+  return others.length === 0 ? first : `${first} and ${others.length} more`;
+}
+
 export interface GatePredictions {
   /** Path of a picture, or stream and frame. */
   readonly names: readonly string[];

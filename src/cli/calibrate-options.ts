@@ -55,8 +55,9 @@ export const CALIBRATE_OPTIONS: readonly OptionSpec[] = [
   {
     key: 'out',
     type: 'string',
-    defaultText: '<model>-calibrated.onnx, or <model>-calibrator.json where the model cannot carry it',
-    help: 'where the calibrator goes',
-    commands: CALIBRATE,
+    defaultText:
+      '<model>-calibrated.onnx, or <model>-calibrator.json; export: <model>-int8.onnx and the like',
+    help: 'where the calibrator, or the exported model, goes',
+    commands: [...CALIBRATE, 'export'],
   },
 ];

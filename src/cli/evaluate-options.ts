@@ -10,20 +10,20 @@ export const EVALUATE_OPTIONS: readonly OptionSpec[] = [
     choices: ['val', 'test', 'train'],
     defaultText: 'val, else test',
     help: 'which pictures of the data set',
-    commands: EVALUATE,
+    commands: [...EVALUATE, 'export'],
   },
   {
     key: 'single_cls',
     type: 'boolean',
     defaultText: 'False',
     help: 'treat all classes as one',
-    commands: [...EVALUATE, 'train'],
+    commands: [...EVALUATE, 'train', 'export'],
   },
   {
     key: 'class_map',
     type: 'list',
     help: 'classes of the model under names of the data set: truck:lorry,bus:bus; others are left out',
-    commands: EVALUATE,
+    commands: [...EVALUATE, 'export'],
   },
   {
     key: 'plots',

@@ -1,8 +1,13 @@
 // The description of a model in lines for people.
 import { formatShape } from '#core';
+import type { ModelManifest } from '#export';
 import type { ModelDescription, TensorDescription } from '#onnx';
 
-export function inspectLines(path: string, model: ModelDescription, verbose: boolean): readonly string[] {
+export function inspectLines(
+  path: string,
+  model: ModelDescription,
+  { verbose, manifest }: { readonly verbose: boolean; readonly manifest?: ModelManifest },
+): readonly string[] {
   const { head, preprocess, classNames = [] } = model;
   const opsets = Object.entries(model.opsets).map(([domain, version]) => `${domain} ${version}`);
   const sayTensors = (tensors: readonly TensorDescription[]) =>
@@ -18,6 +23,7 @@ export function inspectLines(path: string, model: ModelDescription, verbose: boo
       'size',
       `${model.nodeCount} nodes, ${millions(model.parameterCount)} parameters, quantisation: ${model.quantisation}`,
     ),
+    ...exportLines(manifest).flatMap((line) => field('export', line)),
     ...field('description', model.description),
     ...field('licence', model.license ?? 'not stated in the file'),
     ...field('inputs', sayTensors(model.inputs)),
@@ -50,4 +56,16 @@ function logitRangeText({ logitRanges }: ModelDescription): string | undefined {
 
 function millions(count: number): string {
   return count >= 1e6 ? `${(count / 1e6).toFixed(2)} million` : String(count);
+}
+
+/** What an exported file says of how it was made and how it was judged. */
+function exportLines(manifest: ModelManifest | undefined): readonly string[] {
+  if (manifest === undefined) return [];
+  const { source, format, precision, passes, gate } = manifest;
+  const verdict = gate.passed ? 'passed' : `below a floor${gate.forced ? ', forced' : ''}`;
+  return [
+    `${format}, ${precision}, from ${source.name} (sha256 ${source.sha256.slice(0, 12)}…)`,
+    `passes: ${passes.map(({ name }) => name).join(', ')}`,
+    `gate ${verdict} on ${gate.pictures} pictures of ${gate.on}`,
+  ];
 }

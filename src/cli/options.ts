@@ -3,6 +3,7 @@ import { HEAD_KINDS } from '#core/basics';
 import { CALIBRATE_OPTIONS } from './calibrate-options.ts';
 import { COMPARE_OPTIONS } from './compare-options.ts';
 import { EVALUATE_OPTIONS } from './evaluate-options.ts';
+import { EXPORT_OPTIONS } from './export-options.ts';
 import { LIGHT_OPTIONS } from './light-options.ts';
 import { PREDICTIONS_OPTIONS } from './predictions-options.ts';
 import { TRACK_OPTIONS } from './track-options.ts';
@@ -16,6 +17,7 @@ export type CommandName =
   | 'val'
   | 'calibrate'
   | 'compare'
+  | 'export'
   | 'inspect'
   | 'devices'
   | 'demo';
@@ -30,7 +32,7 @@ export interface OptionSpec extends Bounds {
 }
 
 const RUN: readonly CommandName[] = ['predict', 'stream'];
-const MODEL: readonly CommandName[] = ['predict', 'stream', 'inspect'];
+const MODEL: readonly CommandName[] = ['predict', 'stream', 'inspect', 'export'];
 const JUDGE: readonly CommandName[] = ['val', 'calibrate', 'compare'];
 
 export const OPTIONS: readonly OptionSpec[] = [
@@ -46,14 +48,14 @@ export const OPTIONS: readonly OptionSpec[] = [
     aliases: ['s', 'input'],
     type: 'string',
     help: 'picture, video, folder, glob, list file, camera number, rtsp:// or http:// address, - for a pipe; compare: a folder',
-    commands: [...RUN, 'compare', 'demo'],
+    commands: [...RUN, 'compare', 'export', 'demo'],
   },
   {
     key: 'data',
     aliases: ['dataset'],
     type: 'string',
     help: 'data set: a data.yaml (YOLO), COCO or labelme .json, OpenImages .csv, CVAT .xml, or a folder',
-    commands: ['inspect', 'train', ...JUDGE],
+    commands: ['inspect', 'train', ...JUDGE, 'export'],
   },
   {
     key: 'pictures',
@@ -191,7 +193,7 @@ export const OPTIONS: readonly OptionSpec[] = [
     choices: ['auto', 'box', 'score', 'all', 'none'],
     defaultText: 'auto',
     help: 'what must be reported; auto takes what the model has',
-    commands: RUN,
+    commands: [...RUN, 'export'],
   },
   {
     key: 'layout',
@@ -226,7 +228,7 @@ export const OPTIONS: readonly OptionSpec[] = [
     max: 256,
     defaultText: 'cores - 1; train: measured',
     help: 'threads of one inference, or of one step of training',
-    commands: [...RUN, 'train', ...JUDGE],
+    commands: [...RUN, 'train', ...JUDGE, 'export'],
   },
   {
     key: 'sessions',
@@ -241,14 +243,14 @@ export const OPTIONS: readonly OptionSpec[] = [
   {
     key: 'half',
     type: 'boolean',
-    help: 'accepted and without effect: the precision is that of the file',
-    commands: RUN,
+    help: 'export: write float16; else accepted and without effect: the precision is that of the file',
+    commands: [...RUN, 'export'],
   },
   {
     key: 'int8',
     type: 'boolean',
-    help: 'accepted and without effect: the precision is that of the file',
-    commands: RUN,
+    help: 'export: write 8-bit integers; else accepted and without effect: the precision is that of the file',
+    commands: [...RUN, 'export'],
   },
   {
     key: 'vid_stride',
@@ -396,14 +398,14 @@ export const OPTIONS: readonly OptionSpec[] = [
     type: 'boolean',
     defaultText: 'True for stream, False for predict',
     help: 'print results as JSON lines',
-    commands: ['predict', 'stream', ...JUDGE, 'inspect', 'devices'],
+    commands: ['predict', 'stream', ...JUDGE, 'export', 'inspect', 'devices'],
   },
   {
     key: 'ffmpeg',
     type: 'string',
     defaultText: 'from PATH',
     help: 'path of the ffmpeg program',
-    commands: ['predict', 'stream', 'devices', 'demo'],
+    commands: ['predict', 'stream', 'export', 'devices', 'demo'],
   },
   {
     key: 'verbose',
@@ -411,12 +413,13 @@ export const OPTIONS: readonly OptionSpec[] = [
     type: 'boolean',
     defaultText: 'False',
     help: 'say what was recognised and assumed',
-    commands: ['predict', 'stream', 'train', ...JUDGE, 'inspect', 'devices', 'demo'],
+    commands: ['predict', 'stream', 'train', ...JUDGE, 'export', 'inspect', 'devices', 'demo'],
   },
   ...EVALUATE_OPTIONS,
   ...PREDICTIONS_OPTIONS,
   ...CALIBRATE_OPTIONS,
   ...COMPARE_OPTIONS,
+  ...EXPORT_OPTIONS,
   ...TRACK_OPTIONS,
   ...LIGHT_OPTIONS,
   ...TRAIN_OPTIONS,

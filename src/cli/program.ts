@@ -45,6 +45,11 @@ const COMMANDS: readonly CommandSpec[] = [
     load: async () => (await import('./commands/compare.ts')).compare,
   },
   {
+    name: 'export',
+    summary: 'write a model as a device runs it, after it has shown that it says the same',
+    load: async () => (await import('./commands/export.ts')).exportCommand,
+  },
+  {
     name: 'inspect',
     summary: 'say what a model file is and what it can say about its uncertainty',
     load: async () => (await import('./commands/inspect.ts')).inspect,

@@ -15,6 +15,7 @@ export { readCalibrator, withCalibrator } from './calibrator.ts';
 export type { Family } from './contracts.ts';
 export { CONTRACTS, describeContract } from './contracts.ts';
 export { inferElementTypes } from './element-types.ts';
+export { embedExternalData } from './embed-external.ts';
 export type { ExternalFile } from './external-data.ts';
 export { externalFiles } from './external-data.ts';
 export type { PreprocessGuess } from './family.ts';
@@ -78,7 +79,8 @@ export { loadModelFile, MAX_IR_VERSION, MAX_OPSET, nameFile, parseModel } from '
 export type { ClassLogitRange, StoredLogitRanges } from './logit-ranges.ts';
 export { rangesOfClasses, readLogitRanges } from './logit-ranges.ts';
 export type { ModelMetadata } from './metadata.ts';
-export { parseNames, readMetadata } from './metadata.ts';
+export { formatNames, parseNames, readMetadata } from './metadata.ts';
+export { withMetadataEntry } from './metadata-entry.ts';
 export type { Dequantised } from './passes/dequantise.ts';
 export { dequantise, isQuantised } from './passes/dequantise.ts';
 export type { FoldedBatchNorm } from './passes/fold-batch-norm.ts';

@@ -72,6 +72,11 @@ export function parseNames(text: string): readonly string[] | undefined {
   return value instanceof Map ? namesOfMap(value) : undefined;
 }
 
+/** `{0: 'car', 1: 'bus'}`, as the field writes the names of classes into a file. */
+export function formatNames(names: readonly string[]): string {
+  return `{${names.map((name, id) => `${id}: '${name.replaceAll(/[\\']/g, '\\$&')}'`).join(', ')}}`;
+}
+
 function plainList(text: string): readonly string[] {
   const lines = text.split(/\r?\n/).map((line) => line.trim());
   const items = lines.length > 1 ? lines : text.split(',').map((item) => item.trim());

@@ -1,11 +1,11 @@
 // `edge-detect demo`: the main job on clips, and what was found, in words.
-import { fileURLToPath } from 'node:url';
 import { ConfigError } from '#core';
 import { createRunFolder, locateFfmpeg } from '#runtime';
 import type { Config } from '../config.ts';
 import { runRealDemo } from '../demo/real.ts';
 import { runStreetDemo } from '../demo/street.ts';
 import { defined } from '../open.ts';
+import { sampleClips, samplePath } from '../sample-files.ts';
 
 export async function demo(config: Config, signal: AbortSignal): Promise<void> {
   const [model, source] = [config.text('model'), config.text('source')];
@@ -24,13 +24,11 @@ export async function demo(config: Config, signal: AbortSignal): Promise<void> {
   else await runStreetDemo({ files: sampleFiles(), ffmpeg, folder, signal });
 }
 
-/** They are part of the package, beside `dist` or beside the sources. */
 function sampleFiles() {
-  const root = import.meta.url.endsWith('.ts') ? '../../../samples/' : '../../../../samples/';
-  const path = (name: string) => fileURLToPath(new URL(root + name, import.meta.url));
+  const [day = '', dusk = '', night = ''] = sampleClips();
   return {
-    model: path('model/edge-n-street.onnx'),
-    clips: { day: path('clips/day.mp4'), dusk: path('clips/dusk.mp4'), night: path('clips/night.mp4') },
-    truth: path('clips/street.truth.jsonl'),
+    model: samplePath('model/edge-n-street.onnx'),
+    clips: { day, dusk, night },
+    truth: samplePath('clips/street.truth.jsonl'),
   };
 }

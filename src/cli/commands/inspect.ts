@@ -2,6 +2,7 @@
 // what is wrong with it.
 import { ConfigError, DataError, type HeadKind, ModelError } from '#core';
 import { lintDataset, loadDataset } from '#data/datasets';
+import { type ModelManifest, readManifest } from '#export';
 import { describeModel, loadModelFile, type ModelDescription, planTaps } from '#onnx';
 import { openModel, readNames } from '#runtime';
 import type { Config } from '../config.ts';
@@ -47,9 +48,12 @@ async function inspectDataset(path: string, config: Config): Promise<void> {
 }
 
 async function inspectModel(path: string, config: Config): Promise<void> {
-  const { description, failure } = await describe(path, config);
-  if (config.flag('json')) printJson({ file: path, ...description });
-  else for (const line of inspectLines(path, description, config.flag('verbose') ?? false)) print(line);
+  const { description, manifest, failure } = await describe(path, config);
+  if (config.flag('json')) printJson({ file: path, ...description, ...(manifest && { export: manifest }) });
+  else {
+    const how = { verbose: config.flag('verbose') ?? false, ...(manifest && { manifest }) };
+    for (const line of inspectLines(path, description, how)) print(line);
+  }
   if (failure !== undefined) throw failure;
 }
 
@@ -59,6 +63,8 @@ async function describe(
   config: Config,
 ): Promise<{
   readonly description: ModelDescription & { readonly sha256: string };
+  /** Of a file that this program exported. */
+  readonly manifest?: ModelManifest;
   readonly failure?: ModelError;
 }> {
   const names = config.text('names');
@@ -73,7 +79,11 @@ async function describe(
     await Promise.all(model.sessions.map((session) => session.close()));
     const { file, taps, finding, preprocess, classNames } = model;
     const description = describeModel(file.model, { taps, finding, preprocess });
-    return { description: { ...description, sha256: file.sha256, classNames, assumed: model.assumed } };
+    const manifest = readManifest(model.metadata);
+    return {
+      description: { ...description, sha256: file.sha256, classNames, assumed: model.assumed },
+      ...(manifest && { manifest }),
+    };
   } catch (failure) {
     if (!(failure instanceof ModelError)) throw failure;
     const file = await loadModelFile(path);

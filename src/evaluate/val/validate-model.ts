@@ -69,7 +69,10 @@ export async function validateModel(
     ...predict,
     ...classesOf(matching),
     // Names that do not fit are said before the pictures are gone through.
-    onOpened: ({ classNames }) => void matchClasses(dataset.classNames, classNames, matching),
+    onOpened: (detector) => {
+      matchClasses(dataset.classNames, detector.classNames, matching);
+      predict.onOpened?.(detector);
+    },
     ...(signal && { signal }),
     ...(onPicture && { onPicture }),
   });

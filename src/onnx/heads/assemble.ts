@@ -4,6 +4,7 @@ import { graph, model as makeModel, OWN_IR_VERSION, OWN_OPSET, tensor, valueInfo
 import { copyMessage, graphOf } from '../graph.ts';
 import { OWN_FORMAT_VERSION } from '../head-finder/own-format.ts';
 import type { StoredLogitRanges } from '../logit-ranges.ts';
+import { formatNames } from '../metadata.ts';
 import type { GraphProto, ModelProto, TensorProto } from '../proto/onnx_pb.ts';
 import { ElementType } from '../tensor.ts';
 import { decodeTail } from './decode-tail.ts';
@@ -127,10 +128,9 @@ function metadataOf(
     ...(logitRanges ? { logitRanges } : {}),
     ...(training === undefined ? {} : { training }),
   };
-  const names = classNames.map((name, id) => `${id}: '${name.replaceAll(/[\\']/g, '\\$&')}'`);
   return {
     edge_detect: JSON.stringify(own),
-    names: `{${names.join(', ')}}`,
+    names: formatNames(classNames),
     stride: String(Math.max(...spec.levels.map(({ stride }) => stride))),
     task: 'detect',
     ...(host?.license ? { license: host.license } : {}),

@@ -1,0 +1,135 @@
+// The passes of an export, in the order in which they run.
+import type { PreprocessContract } from '#core';
+import { foldBatchNorm, type ModelProto, pictureInput, prune } from '#onnx';
+import type { ExportSource } from './open-source.ts';
+import { decodeInGraph } from './passes/decode-in-graph.ts';
+import { foldConstants } from './passes/fold-constants.ts';
+import { lowerOpset } from './passes/lower-opset.ts';
+import { withPicturePreamble } from './passes/picture-preamble.ts';
+import { withStaticShapes } from './passes/static-shapes.ts';
+import { keepTopAnchors } from './passes/top-anchors.ts';
+import { quantise } from './precision/quantise.ts';
+import type { TensorRanges } from './precision/ranges.ts';
+import { toHalf } from './precision/to-half.ts';
+import type { ExportSettings } from './settings.ts';
+
+/** A model on its way through the passes. */
+export interface Draft {
+  readonly model: ModelProto;
+  /** What its input wants done to a picture. */
+  readonly contract: PreprocessContract;
+  /** Whether its outputs are boxes and scores, for models that are not ours. */
+  readonly decoded: boolean;
+}
+
+export interface ExportPass {
+  readonly name: string;
+  /** @returns the next draft, and what was done, where there is something to say */
+  readonly run: (draft: Draft) => Promise<Passed> | Passed;
+}
+
+type Passed = Draft & { readonly note?: string };
+
+/** Measures the activations of a float32 model that takes normalised pictures, [N, 3, H, W]. */
+export type Measure = (draft: Draft) => Promise<TensorRanges>;
+
+const IR_VERSION = 8;
+
+/** @param measure runs the draft over the user's pictures, where a precision needs to know what they do to it */
+export function planPasses(
+  settings: ExportSettings,
+  source: ExportSource,
+  measure: Measure,
+): readonly ExportPass[] {
+  const { batch = source.batch, decode, uint8, topAnchors, precision } = settings;
+  const { height, width } = source.inputSize;
+  return [
+    pass('static shapes', (model) => withStaticShapes(model, { batch, height, width })),
+    pass('fold constants', foldConstants),
+    foldingBatchNorm(),
+    pass('opset', (model) => lowerOpset(model, { opset: settings.opset, irVersion: IR_VERSION })),
+    ...(decode && source.finding.layout.kind !== 'edge-detect' ? [decoding(settings, source)] : []),
+    ...(topAnchors === undefined
+      ? []
+      : [pass('top anchors', (model) => keepTopAnchors(model, { count: topAnchors }))]),
+    pass('dead nodes', prune),
+    ...(precision === 'float16' ? [halving(measure)] : []),
+    ...(precision === 'int8' ? [quantising(settings, measure)] : []),
+    ...(uint8 ? [preamble()] : []),
+  ];
+}
+
+function pass(name: string, change: (model: ModelProto) => ModelProto): ExportPass {
+  return { name, run: (draft) => ({ ...draft, model: change(draft.model) }) };
+}
+
+function foldingBatchNorm(): ExportPass {
+  return {
+    name: 'fold batch normalisation',
+    run(draft) {
+      const { model, folded: count } = foldBatchNorm(draft.model);
+      return { ...draft, model, ...(count > 0 ? { note: `${count} nodes went into convolutions` } : {}) };
+    },
+  };
+}
+
+function decoding(
+  { boxVariance }: ExportSettings,
+  { finding: { layout, capabilities }, inputSize }: ExportSource,
+): ExportPass {
+  return {
+    name: 'decode in graph',
+    run({ model, contract }) {
+      const { outputs, notes, ...decoded } = decodeInGraph(model, {
+        layout,
+        input: inputSize,
+        boxVariance: boxVariance === 'auto' ? capabilities.boxVariance : boxVariance,
+      });
+      return { contract, ...decoded, note: [`outputs ${outputs.join(', ')}`, ...notes].join('; ') };
+    },
+  };
+}
+
+function halving(measure: Measure): ExportPass {
+  return {
+    name: 'float16',
+    async run(draft) {
+      const { model, converted, keptFloat } = toHalf(draft.model, { ranges: await measure(draft) });
+      return {
+        ...draft,
+        model,
+        note: `${converted} nodes in half precision, ${keptFloat.length} stay float32`,
+      };
+    },
+  };
+}
+
+function quantising({ quantise: settings }: ExportSettings, measure: Measure): ExportPass {
+  return {
+    name: 'int8',
+    async run(draft) {
+      if (settings === undefined) throw new RangeError('int8 is asked for without its settings');
+      const { placement, weightBits } = settings;
+      const result = quantise(draft.model, { placement, weightBits, ranges: await measure(draft) });
+      return {
+        ...draft,
+        model: result.model,
+        note: [
+          `${result.quantised.length} convolutions in 8 bit, ${result.keptFloat.length} stay float32`,
+          ...result.notes,
+        ].join('; '),
+      };
+    },
+  };
+}
+
+function preamble(): ExportPass {
+  return {
+    name: 'picture preamble',
+    run(draft) {
+      const { model, contract } = draft;
+      const changed = withPicturePreamble(model, { input: pictureInput(model), contract, dtype: 'uint8' });
+      return { ...draft, ...changed, note: 'bytes go in; normalisation happens in the graph' };
+    },
+  };
+}

@@ -1,0 +1,68 @@
+// After int8 the scores are others: a calibrator that the source carried is fitted anew on what was exported.
+import { DataError, ModelError, parseFittedSuppression } from '#core';
+import { loadDataset, type SplitName } from '#data/datasets';
+import { calibrateModel } from '#evaluate';
+import { type ModelProto, readCalibrator, readMetadata, withCalibrator } from '#onnx';
+import type { ExportRequest } from './settings.ts';
+
+export interface Refitted {
+  /** Absent where there was nothing to fit, or nothing to fit on. */
+  readonly model?: ModelProto;
+  /** What was done, or why not. */
+  readonly notes: readonly string[];
+}
+
+/**
+ * Fits on a labelled split that the gate does not judge on, with the map, the target and the suppression of the
+ * calibrator that is there.
+ * @param path of a file with `model`
+ * @throws DataError, ModelError as `calibrateModel`
+ */
+export async function refitCalibrator(
+  model: ModelProto,
+  path: string,
+  { pictures }: ExportRequest,
+  { signal }: { readonly signal?: AbortSignal } = {},
+): Promise<Refitted> {
+  const stored = readCalibrator(readMetadata(model));
+  if (stored === undefined) return { notes: [] };
+  const keep = (why: string) => ({
+    notes: [`the calibrator of the source stays as it is, fitted on its float scores: ${why}`],
+  });
+  if (pictures.kind !== 'labelled') return keep('a new one needs labels (data=)');
+  const split = await otherSplit(pictures.data, pictures.split);
+  if (split === undefined) return keep(`${pictures.data} has no labelled pictures besides those of the gate`);
+  try {
+    const { stored: fitted, study } = await calibrateModel(
+      {
+        model: path,
+        data: pictures.data,
+        split,
+        method: stored.kind,
+        target: stored.target,
+        predict: parseFittedSuppression(stored.suppression, path),
+        ...(pictures.matching && { matching: pictures.matching }),
+        resamples: 0,
+      },
+      signal ? { signal } : {},
+    );
+    return {
+      model: withCalibrator(model, fitted),
+      notes: [
+        `the calibrator was fitted again on what was exported: split ${split}, ${study.pictures} pictures`,
+      ],
+    };
+  } catch (error) {
+    if (error instanceof DataError && !(error instanceof ModelError)) return keep(error.message);
+    throw error;
+  }
+}
+
+/** The first split with pictures that is not the one of the gate. */
+async function otherSplit(data: string, gate: SplitName | undefined): Promise<SplitName | undefined> {
+  const { splits } = await loadDataset(data);
+  const judged = gate ?? (['val', 'test'] as const).find((name) => (splits[name]?.length ?? 0) > 0);
+  return (['train', 'val', 'test'] as const).find(
+    (name) => name !== judged && (splits[name]?.length ?? 0) > 0,
+  );
+}
