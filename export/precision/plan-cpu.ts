@@ -1,6 +1,7 @@
 // Placement for ONNX Runtime on the CPU: results of convolutions and of what lies between them are bytes too, since it
 // keeps a convolution float whose result is float.
-import type { NodeProto } from '#onnx';
+import type { GraphView, NodeProto } from '#onnx';
+import { attributeInt } from '#onnx';
 import { MOVES } from './float-tail.ts';
 import { keptConvolutions, type PlanContext, type QuantisationPlan } from './quantisation-plan.ts';
 import { givesPlaces } from './raise-opset.ts';
@@ -16,6 +17,12 @@ const BOUNDS = new Set(['Relu', 'Clip']);
  * SiLU is within .003 of 0 below -8: bytes for what lies there would be taken from values that matter.
  */
 const LEAST_FOR_SILU = -8;
+
+/**
+ * Bytes are multiplied in fours, so a convolution on the three planes of a picture is twice as slow on them (measured
+ * with ONNX Runtime 1.30), and it would be the first to lose detail.
+ */
+const FEWEST_CHANNELS = 8;
 
 export function planForCpu(context: PlanContext): QuantisationPlan {
   const planner = new CpuPlanner(context);
@@ -41,7 +48,8 @@ class CpuPlanner {
     if (this.#context.tail.nodes.has(node) || node.domain !== '') return;
     const { opType } = node;
     if (opType === 'Conv') {
-      if (this.#context.whyFloat(node) === undefined) this.#convolution(node);
+      const why = this.#context.whyFloat(node) ?? whyTooFew(this.#context.view, node);
+      if (why === undefined) this.#convolution(node);
     } else if (BOUNDS.has(opType)) this.#bound(node);
     else if (MOVES.has(opType)) this.#move(node);
     else if (UNARY.has(opType)) this.#operator(node, 1);
@@ -56,7 +64,7 @@ class CpuPlanner {
       owned: this.#owned,
       entered: this.#entered,
       twinReaders: this.#twinReaders,
-      keptFloat: keptConvolutions(this.#context),
+      keptFloat: keptConvolutions(this.#context, (node) => whyTooFew(this.#context.view, node)),
     };
   }
 
@@ -142,6 +150,14 @@ class CpuPlanner {
       readers.every(({ opType, input }) => opType === 'Sigmoid' || (opType === 'Mul' && input.includes(gate)))
     );
   }
+}
+
+function whyTooFew(view: GraphView, node: NodeProto): string | undefined {
+  const [, read = 0] = (view.constant(node.input[1] ?? '')?.dims ?? []).map(Number);
+  const isGrouped = (attributeInt(node, 'group') ?? 1) > 1;
+  return isGrouped || read >= FEWEST_CHANNELS
+    ? undefined
+    : `reads ${read} channels, too few to gain from bytes`;
 }
 
 /** Resampling between px makes new values, which the runtime rounds down where they are bytes. */
