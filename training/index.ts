@@ -12,6 +12,8 @@ export type {
   TargetPolicy,
 } from './criterion-config.ts';
 export { CRITERION_DEFAULTS, PUBLISHED_CRITERION, SMOOTHED_LABELS } from './criterion-config.ts';
+export type { DistillContext, DistilledHead, DistillRequest } from './distill/distill-head.ts';
+export { distillHead } from './distill/distill-head.ts';
 export type { ChosenEngine, EngineRequest } from './engines/choose.ts';
 export { chooseEngine } from './engines/choose.ts';
 export type {

@@ -14,15 +14,16 @@ export interface MixtureBimodality {
 
 /**
  * Two Gaussians cannot be as ragged as bins: between the peaks of a law whose lowest bin is half as high as its lower peak,
- * the Gaussians that share its moments leave less. On 21,500 laws of two detectors this limit, with the parts widened as
- * below, gave the flag of the bins back in 97.9 % of the cases (a valley of 0.5 in 95.0 %).
+ * the Gaussians that share its moments leave less. With this limit, and the parts widened as below, the exact splits of
+ * 21,500 laws of two detectors of traffic kept the flag of their bins in 97.7 % of the cases, those of 9,200 laws of a
+ * detector of blood cells in 99.3 % (a limit of 0.5: 95 % and 100 %).
  */
-const DEEPEST_VALLEY = 0.4;
+const DEEPEST_VALLEY = 1 / 3;
 
 /**
  * Between fraction ≥ 0.85 and lighter weight ≥ 0.1, both exact where the mixture is a split of bins, and a valley of at
- * most 0.4 between the peaks of the mixture when it is put on `bins` bins again: each part is widened by half a bin, as
- * what a bin holds lay somewhere inside it, and its tails beyond [0, 1] fall into the end bins.
+ * most a third between the peaks of the mixture when it is put on `bins` bins again: each part is widened by a sixth of a
+ * squared bin, as what a bin holds lay somewhere around it, and its tails beyond [0, 1] fall into the end bins.
  * @param bins of the law that the mixture stands for
  */
 export function mixtureBimodality(mixture: ScoreMixture, bins = 10): MixtureBimodality {
@@ -43,7 +44,7 @@ export function mixtureBimodality(mixture: ScoreMixture, bins = 10): MixtureBimo
 /** For its shape alone: the moments of these bins are not those of the mixture. */
 function mixtureOnBins({ weight, means, variances }: ScoreMixture, bins: number): Float64Array {
   const last = bins - 1;
-  const widening = (0.5 / last) ** 2;
+  const widening = 1 / (6 * last ** 2);
   const above = (edge: number) =>
     weight * normalTail((edge - means[0]) / Math.sqrt(variances[0] + widening)) +
     (1 - weight) * normalTail((edge - means[1]) / Math.sqrt(variances[1] + widening));
