@@ -1,9 +1,10 @@
-// npm run bench [decode|evaluate|stream|start|soak|train] [rounds]: measures and prints; ratios within one run, raw rounds shown.
+// npm run bench [decode|evaluate|stream|start|soak|train|cost] [rounds]: measures and prints; ratios within one run, raw rounds shown.
 import { spawnSync } from 'node:child_process';
 import { existsSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { measureCost } from './cost.ts';
 import { measureDecode, measureInputWriter } from './decode.ts';
 import { measureEvaluate } from './evaluate.ts';
 import { measureSoak } from './soak.ts';
@@ -63,5 +64,12 @@ if (wanted('stream')) await benchStream(Number(rounds));
 if (wanted('train')) {
   for (const setting of TRAIN_SETTINGS)
     console.log(JSON.stringify(await measureTrain(setting, Math.min(Number(rounds), 3))));
+}
+if (wanted('cost')) {
+  for (const host of ['yolox_nano', 'yolov8n_640_int8dyn']) {
+    const path = join(data, `models/${host}.onnx`);
+    if (!existsSync(path)) console.log(`cost: ${host} skipped, the test data is absent`);
+    else console.log(JSON.stringify(await measureCost(path, host, Math.max(30, Number(rounds)))));
+  }
 }
 if (wanted('soak')) console.log(JSON.stringify(await measureSoak()));
