@@ -3,8 +3,8 @@
 import { createRandom } from '#core';
 import {
   assembleDetector,
-  CONTRACTS,
   COMPACT_CHANNELS,
+  CONTRACTS,
   type CompactQuality,
   type DenseLayer,
   dequantise,
@@ -86,7 +86,10 @@ async function headOn(path: string): Promise<ModelProto> {
   const { model } = await loadModelFile(path);
   if (ownFormat(readMetadata(model))?.head) return model;
   const host = isQuantised(model) ? dequantise(model).model : model;
-  return assembleDetector(reheadHost(host, { classNames: ['object'], preprocess: CONTRACTS.ultralytics }), new Map());
+  return assembleDetector(
+    reheadHost(host, { classNames: ['object'], preprocess: CONTRACTS.ultralytics }),
+    new Map(),
+  );
 }
 
 /** One channel in the place of the bins: the least that a head can cost. */
