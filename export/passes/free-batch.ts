@@ -30,7 +30,7 @@ import { reducingRules } from './batch/reducing-rules.ts';
 import { GraphWriter } from './graph-writer.ts';
 
 /** What the free axis is called. */
-export const BATCH_AXIS = 'batch';
+const BATCH_AXIS = 'batch';
 
 const RULES: Readonly<Record<string, BatchRule>> = {
   ...elementwiseRules,
