@@ -2,17 +2,20 @@
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { basename, join } from 'node:path';
-import type { PreprocessContract, Size } from '#core';
+import { ConfigError, type PreprocessContract, type Size } from '#core';
 import type { HeadFinding, ModelMetadata, ModelProto, OnnxModelFile, PictureInput, TapPlan } from '#onnx';
 import {
   dequantise,
+  describeSals,
   embedExternalData,
   isHalfPrecision,
   isQuantised,
   loadModelFile,
+  nameFile,
   ownFormat,
   serialize,
   toFloat32,
+  withSals,
 } from '#onnx';
 import { openModel, writeWholeFile } from '#runtime';
 import type { GateModelOptions } from './gate/gate-predictions.ts';
@@ -64,7 +67,9 @@ async function openSource(request: ExportRequest, folder: string): Promise<Expor
   const whole = await embedExternalData(file);
   const { model: floats, notes } = isQuantised(whole) ? dequantise(whole) : { model: whole, notes: [] };
   const isHalf = isHalfPrecision(floats);
-  const model = isHalf ? toFloat32(floats) : floats;
+  const single = isHalf ? toFloat32(floats) : floats;
+  const scaled = request.sals === undefined ? undefined : await scaleLogits(single, request);
+  const model = scaled?.model ?? single;
   const path = model === file.model ? request.model : join(folder, basename(request.model));
   if (path !== request.model) await writeWholeFile(path, serialize(model));
   const options: GateModelOptions = {
@@ -91,12 +96,36 @@ async function openSource(request: ExportRequest, folder: string): Promise<Expor
     isDecoded: ownFormat(open.metadata)?.decoded === true,
     notes: [
       ...notes,
+      ...(scaled ? [scaled.note] : []),
       ...(isHalf ? ['float16 weights were widened to float32, which changes nothing'] : []),
       ...open.assumed,
     ],
     options,
     folder,
   };
+}
+
+/** The gate holds the export against the scaled model: what scaling changes is the user's choice and no fault. */
+async function scaleLogits(
+  model: ModelProto,
+  { sals, reference, model: path }: ExportRequest,
+): Promise<{ readonly model: ModelProto; readonly note: string }> {
+  if (reference !== undefined) {
+    throw new ConfigError('sals= and another head= cannot go into one export', {
+      hint: 'export with sals= first, and then that file with head=',
+    });
+  }
+  const before = sals === 'ceilings' || sals === undefined ? undefined : await loadModelFile(sals.before);
+  try {
+    const scaled = withSals(model, {
+      reference: before
+        ? { kind: 'frozen-layer', before: before.model, sha256: before.sha256 }
+        : { kind: 'ceilings' },
+    });
+    return { model: scaled.model, note: describeSals(scaled.record) };
+  } catch (error) {
+    throw nameFile(path, error);
+  }
 }
 
 /** What a manifest says of a file. */

@@ -43,6 +43,11 @@ export interface ExportRequest {
   /** What the gate holds the export against, where that is not `model` itself: a head that was distilled from it. */
   readonly reference?: string;
   readonly settings: ExportSettings;
+  /**
+   * Class logits are scaled in the graph, box by box (`withSals`): to the ranges that training stored, or to those of the
+   * class layer of the file before adaptation. Not together with `reference`.
+   */
+  readonly sals?: 'ceilings' | { readonly before: string };
   /** Where the file goes. Default: beside the model, its name with the precision and head. */
   readonly out?: string;
   readonly imageSize?: Size;

@@ -21,6 +21,12 @@ export const EXPORT_OPTIONS: readonly OptionSpec[] = [
     commands: EXPORT,
   },
   {
+    key: 'sals',
+    type: 'string',
+    help: 'models of ours: scale class logits to the ranges that training stored (ceilings), or to those of this file, the model before it was adapted',
+    commands: EXPORT,
+  },
+  {
     key: 'decode',
     type: 'boolean',
     defaultText: 'False (models of ours: always)',
@@ -88,8 +94,8 @@ export const EXPORT_OPTIONS: readonly OptionSpec[] = [
     type: 'integer',
     min: 7,
     max: 8,
-    defaultText: '8',
-    help: 'int8: 7 for x64 CPUs without VNNI, whose 8-bit sums saturate',
+    defaultText: '7 for placement=cpu, 8 for tensorrt',
+    help: 'int8: 8-bit products saturate on x64 CPUs without VNNI; 8 is finer on those with it and on ARM',
     commands: EXPORT,
   },
   {

@@ -28,7 +28,13 @@ export async function readExportRequest(config: Config): Promise<ExportRequest> 
     ...defined('preprocess', config.text('preprocess')),
     ...defined('classNames', names === undefined ? undefined : await readNames(names)),
     ...defined('threads', config.number('threads')),
+    ...defined('sals', readSals(config.text('sals'))),
   };
+}
+
+/** `sals=ceilings`, or the file of the model before it was adapted. */
+function readSals(word: string | undefined): ExportRequest['sals'] {
+  return word === undefined || word === 'ceilings' ? word : { before: word };
 }
 
 function readSettings(config: Config): ExportSettings {
@@ -64,7 +70,7 @@ function readQuantise(config: Config, format: ExportSettings['format']): Quantis
   return {
     placement,
     method: (config.text('calibration_method') ?? 'percentile') as QuantiseSettings['method'],
-    weightBits: config.number('weight_bits') === 7 ? 7 : 8,
+    weightBits: (config.number('weight_bits') ?? (placement === 'cpu' ? 7 : 8)) === 7 ? 7 : 8,
   };
 }
 

@@ -58,7 +58,7 @@ describe('exportModel', () => {
     timeout: 60_000,
   }, async () => {
     clear();
-    const { manifest, paths } = await exportModel(request({ uint8: true, topAnchors: 100 }));
+    const { manifest, paths } = await exportModel(request({ uint8: true, topAnchors: 1000 }));
     expect(written().sort()).toEqual(['out.export.html', 'out.export.json', 'out.onnx']);
     expect(manifest).toMatchObject({
       precision: 'float32',
@@ -71,7 +71,7 @@ describe('exportModel', () => {
     const detector = await openDetector(paths.model);
     await detector.close();
     expect(detector.capabilities).toMatchObject({ distribution: 'bins', boxVariance: true });
-    expect(detector.model.finding.layout).toMatchObject({ kind: 'edge-detect', anchorCount: 100 });
+    expect(detector.model.finding.layout).toMatchObject({ kind: 'edge-detect', anchorCount: 1000 });
   });
 
   it('halves a model, and says so where it is opened', { timeout: 60_000 }, async () => {

@@ -1,6 +1,7 @@
 // `edge-detect export`: a model as a device runs it, written only after it has shown that it says the same.
-import { type Exported, exportModel } from '#export';
+import { type ExportContext, type Exported, exportModel } from '#export';
 import type { Config } from '../config.ts';
+import { withChosenHead } from '../distil-head.ts';
 import { exportLines } from '../export-lines.ts';
 import { readExportRequest } from '../export-request.ts';
 import { print, printJson, say } from '../output.ts';
@@ -9,12 +10,15 @@ import { createProgressBar } from '../progress-bar.ts';
 export async function exportCommand(config: Config, signal: AbortSignal): Promise<void> {
   const request = await readExportRequest(config);
   const bar = createProgressBar();
-  const exported = await exportModel(request, {
+  const context: ExportContext = {
     signal,
     onStage: (stage, done, total) => {
       if (done !== undefined && total !== undefined) bar.show(stage, done, total, 'pictures');
     },
-  }).finally(() => bar.stop());
+  };
+  const exported = await withChosenHead(config, request, context, (chosen) =>
+    exportModel(chosen, context),
+  ).finally(() => bar.stop());
   tell(exported, config);
 }
 
