@@ -1,5 +1,12 @@
 // Compares what one model says in two or more conditions: slices with predictions in, figures with intervals out.
-import { type Flicker, type FlickerThreshold, type LrpSummary, lrpErrors, type Resampling } from '#core';
+import {
+  ConfigError,
+  type Flicker,
+  type FlickerThreshold,
+  type LrpSummary,
+  lrpErrors,
+  type Resampling,
+} from '#core';
 import type { ClassMatchingOptions } from '../class-matching.ts';
 import { type EvaluationReport, evaluateTables } from '../report.ts';
 import { type ClassThresholds, conditionThresholds } from './condition-thresholds.ts';
@@ -11,6 +18,7 @@ import { flickerOfSlice, type ScoreShifts, scoreShifts } from './score-shifts.ts
 import { type FiguresOfSlices, figuresOfSlices, type SliceFigures } from './slice-figures.ts';
 import { slicePart } from './slice-part.ts';
 import type { PredictedSlice } from './slices.ts';
+import { type TimeBlockOptions, type TimeBlocks, timeBlocks } from './time-blocks.ts';
 import { signWarnings, verdictOf } from './verdict.ts';
 
 export interface CompareOptions extends ClassMatchingOptions, Resampling {
@@ -24,11 +32,15 @@ export interface CompareOptions extends ClassMatchingOptions, Resampling {
   readonly maxDets?: number;
   /** Flicker with hysteresis. Default: the fixed threshold. */
   readonly flickerThreshold?: FlickerThreshold;
+  /** Each slice is one clip and each picture a frame of it: blocks of time are drawn in place of pictures. */
+  readonly timeBlocks?: TimeBlockOptions;
 }
 
 export interface SliceReport {
   readonly name: string;
   readonly pictures: number;
+  /** Blocks of time that are drawn; null where whole pictures are. */
+  readonly blocks: number | null;
   readonly cameras: readonly { readonly camera: string; readonly pictures: number }[];
   readonly detections: number;
   /** Full evaluation; null without labels. */
@@ -75,6 +87,8 @@ export interface CompareReport {
     readonly resamples: number;
     readonly seed: number;
     readonly level: number;
+    /** Null where whole pictures are drawn. */
+    readonly timeBlocks: { readonly seconds: number; readonly chosenBy: TimeBlocks['chosenBy'] } | null;
   };
 }
 
@@ -83,7 +97,7 @@ const UNLABELLED_THRESHOLD = 0.25;
 
 /**
  * @param slices two or more; all labelled or none
- * @throws ConfigError for fewer than two slices; DataError for an empty slice, a missing prediction, class names that
+ * @throws ConfigError for fewer than two slices, or blocks of time with labels; DataError for an empty slice, a missing prediction, class names that
  * do not fit
  * @example
  * const table = parseFrameTable(csvText, 'frames.csv');
@@ -98,10 +112,12 @@ export function compareSlices(
   options: CompareOptions = {},
 ): CompareReport {
   const { seenScore = 0.05, pairIou = 0.5, maxDets = 100, resamples = 1000, seed = 0 } = options;
-  const joined = joinSlices(slices, classNames, { ...options, maxDets });
+  const joined = joinBlocks(joinSlices(slices, classNames, { ...options, maxDets }), options, seenScore);
   const thresholds = joined.labelled && conditionThresholds(joined, joined.labelled, { resamples, seed });
   const threshold = options.threshold ?? thresholds?.[0]?.fixed?.threshold ?? UNLABELLED_THRESHOLD;
-  const convention = { threshold, seenScore, pairIou, maxDets, resamples, seed, level: 0.95 };
+  const { blocks } = joined;
+  const timeBlocks = blocks === undefined ? null : { seconds: blocks.seconds, chosenBy: blocks.chosenBy };
+  const convention = { threshold, seenScore, pairIou, maxDets, resamples, seed, level: 0.95, timeBlocks };
   const figures = joined.labelled && figuresOfSlices(joined, joined.labelled, convention);
   const { flickerThreshold = { on: threshold, off: threshold } } = options;
   const comparisons = comparedPairs(joined, figures, convention);
@@ -118,6 +134,20 @@ export function compareSlices(
 }
 
 type Convention = CompareReport['convention'];
+
+function joinBlocks(
+  joined: JoinedSlices,
+  { timeBlocks: wanted, threshold = UNLABELLED_THRESHOLD }: CompareOptions,
+  seenScore: number,
+): JoinedSlices {
+  if (wanted === undefined) return joined;
+  if (joined.labelled !== undefined) {
+    throw new ConfigError('blocks of time and labels: clips are compared without labels', {
+      hint: 'leave the labels out, or compare pictures that were taken apart from each other',
+    });
+  }
+  return { ...joined, blocks: timeBlocks(joined, wanted, { threshold, seenScore }) };
+}
 
 function trialsOf(joined: JoinedSlices, resampling: Resampling): ThresholdTrial[] | null {
   const { labelled } = joined;
@@ -143,13 +173,13 @@ function comparedPairs(
         samePictures: pairBySamePicture(joined, compared, convention),
         tracks: pairByTrack(joined, compared, convention),
         scores: scoreShifts(joined, compared, convention),
-        effects: effectsOf(ratios, compared, convention),
+        effects: effectsOf(ratios, compared, { ...convention, blocks: joined.blocks }),
         differences: figures?.difference(first, second) ?? null,
         warnings: [],
         verdict: '',
       };
       const warned = { ...comparison, warnings: signWarnings(comparison) };
-      return { ...warned, verdict: verdictOf(warned) };
+      return { ...warned, verdict: verdictOf(warned, { clips: joined.blocks !== undefined }) };
     }),
   );
 }
@@ -174,6 +204,7 @@ function sliceReport(
   return {
     name,
     pictures: pictures.length,
+    blocks: joined.blocks?.perSlice.get(name) ?? null,
     cameras: [...condition.cameras].map(([camera, own]) => ({ camera, pictures: own.length })),
     detections: part.detections.scores.length,
     evaluation:

@@ -13,6 +13,7 @@ import {
 import { type JoinedSlices, picturesOf } from './joined-slices.ts';
 import { type Item, objectItems } from './pair-items.ts';
 import { LEAST_PICTURES } from './slice-figures.ts';
+import { blocksOfCondition, ratioPerBlock, type TimeBlocks, tooFewBlocks } from './time-blocks.ts';
 
 /** Figures that need labels are absent without them. Changes are second − first. */
 export interface SliceEffects {
@@ -93,23 +94,50 @@ export function ratiosOf(
 export function effectsOf(
   ratios: ReadonlyMap<keyof SliceEffects, RatioPerPicture>,
   compared: ComparedPictures,
-  resampling: Resampling,
+  { blocks, ...resampling }: Resampling & { readonly blocks: TimeBlocks | undefined },
 ): SliceEffects {
-  const few = [compared.first, compared.second].find(
-    (condition) => picturesOf(condition).length < LEAST_PICTURES,
-  );
+  const few = blocks === undefined ? tooFewPictures(compared) : tooFewBlocks(blocks, compared);
   const effects = [...ratios].map(([name, ratio]) => {
-    const effect = conditionEffect(ratio, compared, resampling);
+    const effect =
+      blocks === undefined
+        ? conditionEffect(ratio, compared, resampling)
+        : effectOverBlocks(ratio, compared, { blocks, resampling });
     return [name, few === undefined ? effect : withoutVerdict(effect, few)];
   });
   return Object.fromEntries(effects) as SliceEffects;
 }
 
-/** What was counted camera by camera stays; what would be said of it does not. */
-function withoutVerdict(effect: Effect, few: ComparedPictures['first']): Effect {
-  const none = noVerdict(
-    `${few.name} has ${picturesOf(few).length} pictures; a change needs ${LEAST_PICTURES} or more`,
+function effectOverBlocks(
+  ratio: RatioPerPicture,
+  { first, second }: ComparedPictures,
+  { blocks, resampling }: { readonly blocks: TimeBlocks; readonly resampling: Resampling },
+): Effect {
+  const effect = conditionEffect(
+    ratioPerBlock(blocks, ratio),
+    { first: blocksOfCondition(blocks, first), second: blocksOfCondition(blocks, second) },
+    resampling,
   );
+  const pictures = (condition: ComparedPictures['first'], camera: string) =>
+    condition.cameras.get(camera)?.length ?? 0;
+  return {
+    ...effect,
+    perCamera: effect.perCamera.map((one) => ({
+      ...one,
+      pictures: [pictures(first, one.camera), pictures(second, one.camera)],
+    })),
+  };
+}
+
+function tooFewPictures({ first, second }: ComparedPictures): string | undefined {
+  const few = [first, second].find((condition) => picturesOf(condition).length < LEAST_PICTURES);
+  return (
+    few && `${few.name} has ${picturesOf(few).length} pictures; a change needs ${LEAST_PICTURES} or more`
+  );
+}
+
+/** What was counted camera by camera stays; what would be said of it does not. */
+function withoutVerdict(effect: Effect, reason: string): Effect {
+  const none = noVerdict(reason);
   return {
     ...effect,
     ...{ first: none, second: none, pooled: none, within: none, byCamera: none },

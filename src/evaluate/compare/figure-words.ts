@@ -6,6 +6,7 @@ import type { PairedBy } from './pairs.ts';
 export const PAIRED_WORDS: Readonly<Record<PairedBy, string>> = {
   object: 'the same places of the scene',
   picture: 'the same pictures',
+  time: 'the same moments of both clips',
   track: 'the same tracks',
 };
 

@@ -13,6 +13,7 @@ import {
 import { type ClassMatchingOptions, matchClasses } from '../class-matching.ts';
 import { detectionTable, truthTable } from '../tables.ts';
 import type { ComparedPicture, PredictedSlice } from './slices.ts';
+import type { TimeBlocks } from './time-blocks.ts';
 
 export interface ClassNames {
   /** Of the model that predicted. */
@@ -35,6 +36,8 @@ export interface JoinedSlices {
   readonly trackIds: Int32Array;
   /** Absent where a slice is unlabelled. */
   readonly labelled?: LabelledTables;
+  /** Absent where pictures are repetitions of their own, and not frames of clips. */
+  readonly blocks?: TimeBlocks;
 }
 
 export interface LabelledTables {

@@ -3,6 +3,7 @@
 import {
   type ComparedPictures,
   type NoVerdict,
+  noVerdict,
   type PairedDrift,
   pairedDrift,
   type Resampling,
@@ -10,6 +11,7 @@ import {
 } from '#core';
 import { type JoinedSlices, picturesOf } from './joined-slices.ts';
 import { byPicture, detectionItems, type Item, objectItems, overlapping } from './pair-items.ts';
+import { tooFewBlocks } from './time-blocks.ts';
 
 export interface PairingOptions extends Resampling {
   readonly threshold: number;
@@ -21,7 +23,7 @@ export interface PairingOptions extends Resampling {
 }
 
 /** How two things were found to be the same. */
-export type PairedBy = 'object' | 'picture' | 'track';
+export type PairedBy = 'object' | 'picture' | 'time' | 'track';
 
 export interface PairingReport {
   readonly pairedBy: PairedBy;
@@ -30,7 +32,7 @@ export interface PairingReport {
   readonly unpaired: readonly [first: number, second: number];
   /** Between the two pictures of a pair; null without times. */
   readonly medianGapSeconds: number | null;
-  /** Pairs of pictures drawn together. */
+  /** Pairs of pictures drawn together; of clips, those of a block of time. */
   readonly byPicture: PairedDrift | NoVerdict;
   /** Cameras drawn together: wider, and what other cameras could give. */
   readonly byCamera: PairedDrift | NoVerdict;
@@ -84,7 +86,9 @@ export function pairBySamePicture(
     const partner = second.get(joined.pictures[picture]?.pairKey ?? '');
     return partner === undefined ? [] : [[picture, partner] as const];
   });
-  return candidates.length === 0 ? null : pairItems('picture', joined, { compared, candidates, options });
+  // Frames of two clips share a key where they show the same moment.
+  const pairedBy = joined.blocks === undefined ? 'picture' : 'time';
+  return candidates.length === 0 ? null : pairItems(pairedBy, joined, { compared, candidates, options });
 }
 
 /** Tracks of a camera that live in both slices: the mean score in each. */
@@ -93,6 +97,8 @@ export function pairByTrack(
   compared: ComparedPictures,
   options: PairingOptions,
 ): PairingReport | null {
+  // Ids of two clips come from two trackers: equal ones are a coincidence.
+  if (joined.blocks !== undefined) return null;
   const [first, second] = [compared.first, compared.second].map((condition) => tracksOf(joined, condition));
   if (first === undefined || second === undefined || first.size === 0 || second.size === 0) return null;
   const shared = [...first.keys()].filter((key) => second.has(key)).sort();
@@ -185,6 +191,7 @@ function pairItems(
   },
 ): PairingReport {
   const labelled = joined.labelled !== undefined;
+  const keepsLoose = !labelled && (pairedBy === 'picture' || pairedBy === 'time');
   const itemsOf = (condition: ComparedPictures['first']) =>
     byPicture(
       labelled
@@ -197,7 +204,7 @@ function pairItems(
   for (const [one, two] of candidates) {
     const pictures = {
       camera: joined.pictures[one]?.camera ?? '',
-      group: [one, two].sort((a, b) => a - b).join(),
+      group: groupOfPair(joined, one, two),
       gapSeconds: gapOf(joined, one, two),
     };
     for (const [a, b] of overlapping(first.get(one) ?? [], second.get(two) ?? [], options.pairIou)) {
@@ -205,16 +212,22 @@ function pairItems(
       used.add(a).add(b);
       pairs.push({ ...pictures, first: a, second: b });
     }
-    if (labelled || pairedBy !== 'picture') continue;
+    if (!keepsLoose) continue;
     const left = (items: readonly Item[] | undefined) => (items ?? []).filter((item) => !used.has(item));
     for (const a of left(first.get(one))) pairs.push({ ...pictures, first: a, second: undefined });
     for (const b of left(second.get(two))) pairs.push({ ...pictures, first: undefined, second: b });
   }
   const loose = (items: ReadonlyMap<number, readonly Item[]>) =>
     [...items.values()].flat().filter((item) => !used.has(item)).length;
-  const unpaired =
-    labelled || pairedBy !== 'picture' ? ([loose(first), loose(second)] as const) : ([0, 0] as const);
-  return report(pairedBy, joined, { pairs, unpaired, options });
+  const unpaired = keepsLoose ? ([0, 0] as const) : ([loose(first), loose(second)] as const);
+  const tooFew = joined.blocks && tooFewBlocks(joined.blocks, compared);
+  return report(pairedBy, joined, { pairs, unpaired, options, tooFew });
+}
+
+/** What is drawn together; the lower picture decides the block, so that exchanged slices give the same groups. */
+function groupOfPair({ blocks }: JoinedSlices, one: number, two: number): string {
+  const pair = [one, two].sort((a, b) => a - b);
+  return blocks === undefined ? pair.join() : String(blocks.ofPicture[pair[0] ?? 0]);
 }
 
 function report(
@@ -224,19 +237,23 @@ function report(
     pairs,
     unpaired,
     options,
+    tooFew,
   }: {
     readonly pairs: readonly Pair[];
     readonly unpaired: readonly [number, number];
     readonly options: PairingOptions;
+    readonly tooFew?: string | undefined;
   },
 ): PairingReport {
   const { detections, classNames } = joined;
   const drift = (own: readonly Pair[], groupOf: (pair: Pair) => string) =>
-    pairedDrift(
-      scorePairs(own, groupOf, detections.scoreVariances !== undefined),
-      options.threshold,
-      options,
-    );
+    tooFew === undefined
+      ? pairedDrift(
+          scorePairs(own, groupOf, detections.scoreVariances !== undefined),
+          options.threshold,
+          options,
+        )
+      : noVerdict(tooFew);
   const classOf = ({ first, second }: Pair) => (first ?? second)?.classId;
   const classes = [...new Set(pairs.map(classOf))].sort((a = 0, b = 0) => a - b);
   const cameras = [...new Set(pairs.map(({ camera }) => camera))].sort();

@@ -13,6 +13,7 @@ import {
   type ValueGroup,
 } from '#core';
 import type { JoinedSlices } from './joined-slices.ts';
+import { blocksOf, type TimeBlocks, tooFewBlocks } from './time-blocks.ts';
 
 export interface ScoreShifts {
   /** Cameras with both conditions together; pictures are exchanged within their camera only. */
@@ -23,16 +24,21 @@ export interface ScoreShifts {
   }[];
 }
 
-/** Scores from `seenScore` on, grouped by picture. */
+/** Scores from `seenScore` on, grouped by picture, or by block of time. */
 export function scoreShifts(
   joined: JoinedSlices,
   { first, second }: ComparedPictures,
   { seenScore, ...resampling }: Resampling & { readonly seenScore: number },
 ): ScoreShifts {
   const { starts, scores } = joined.detections;
+  const { blocks } = joined;
+  const few = blocks && tooFewBlocks(blocks, { first, second });
+  if (few !== undefined) return { overCameras: noVerdict(few), perCamera: [] };
+  const scoresOf = (picture: number) =>
+    scores.subarray(starts[picture], starts[picture + 1]).filter((score) => score >= seenScore);
   const groupsOf = (camera: string, pictures: readonly number[]): ValueGroup[] =>
-    pictures.map((picture) => ({
-      values: scores.subarray(starts[picture], starts[picture + 1]).filter((score) => score >= seenScore),
+    drawnTogether(blocks, pictures).map((own) => ({
+      values: own.flatMap((picture) => [...scoresOf(picture)]),
       stratum: camera,
     }));
   const shared = [...first.cameras.keys()].filter((camera) => second.cameras.has(camera));
@@ -53,6 +59,13 @@ export function scoreShifts(
       shift: distributionShift(side.first, side.second, resampling),
     })),
   };
+}
+
+function drawnTogether(blocks: TimeBlocks | undefined, pictures: readonly number[]): number[][] {
+  if (blocks === undefined) return pictures.map((picture) => [picture]);
+  return blocksOf(blocks, pictures).map((block) =>
+    pictures.filter((picture) => blocks.ofPicture[picture] === block),
+  );
 }
 
 /** Flicker of the tracks of a slice; null where the detections carry no tracks. Frames are the pictures in order of time. */

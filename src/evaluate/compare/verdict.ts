@@ -1,6 +1,7 @@
 // The verdict of a comparison in one paragraph, made of its figures: each with its interval and its n.
 import { type Effect, type Estimate, type Figure, sureSign } from '#core';
 import type { SliceComparison } from './compare.ts';
+import { PAIRED_WORDS } from './figure-words.ts';
 
 /** Where cameras and the pool of all pictures point in opposite directions. */
 export function signWarnings({ first, second, effects }: SliceComparison): string[] {
@@ -17,9 +18,9 @@ export function signWarnings({ first, second, effects }: SliceComparison): strin
 }
 
 /** Says only what an interval supports, and what is missing. */
-export function verdictOf(comparison: SliceComparison): string {
+export function verdictOf(comparison: SliceComparison, { clips }: { readonly clips: boolean }): string {
   const sentences = [
-    confidenceSentence(comparison),
+    confidenceSentence(comparison, clips ? '' : ' within cameras'),
     ...qualitySentences(comparison),
     scoreSentence(comparison),
   ];
@@ -29,14 +30,13 @@ export function verdictOf(comparison: SliceComparison): string {
   return `${first} against ${second}: ${[...sentences, ...caution].join(' ')}`;
 }
 
-function confidenceSentence({ objects, tracks, samePictures, effects, second }: SliceComparison): string {
-  for (const [pairing, what] of [
-    [samePictures, 'the same pictures'],
-    [tracks, 'the same tracks'],
-    [objects, 'the same places of the scene'],
-  ] as const) {
-    const drift = pairing?.byPicture;
-    if (pairing === null || drift === undefined) continue;
+function confidenceSentence(
+  { objects, tracks, samePictures, effects, second }: SliceComparison,
+  within: string,
+): string {
+  for (const pairing of [samePictures, tracks, objects]) {
+    if (pairing === null) continue;
+    const [what, drift] = [PAIRED_WORDS[pairing.pairedBy], pairing.byPicture];
     if (drift.kind === 'none') return `no verdict on confidence in ${what} (${drift.reason}).`;
     const { meanDrop } = drift;
     const loose = `${pairing.unpaired[0]} and ${pairing.unpaired[1]} unpaired`;
@@ -46,9 +46,9 @@ function confidenceSentence({ objects, tracks, samePictures, effects, second }: 
       `(mean drop ${signed(meanDrop)}, ${drift.pairs} pairs; ${lost}; ${loose})${retained(drift.retained, drift.threshold)}.`
     );
   }
-  const { within } = effects.meanScore;
-  if (within.kind === 'none') return `no verdict on confidence (${within.reason}).`;
-  return `without labels, the mean score within cameras ${direction(sureSign(within), second)} (${signed(within)}).`;
+  const change = effects.meanScore.within;
+  if (change.kind === 'none') return `no verdict on confidence (${change.reason}).`;
+  return `without labels, the mean score${within} ${direction(sureSign(change), second)} (${signed(change)}).`;
 }
 
 function retained(figure: Figure, threshold: number): string {
