@@ -4,6 +4,8 @@ import { ConfigError } from '#core';
 import { type ModelProto, pictureInput, serialize, viewGraph } from '#onnx';
 import { writeWholeFile } from '#runtime';
 import { type ExportPaths, exportPaths } from './export-paths.ts';
+import { deepstreamTexts, expectDeepstreamFolder, writeDeepstreamFiles } from './formats/deepstream.ts';
+import { buildEngine } from './formats/engine.ts';
 import { DISTILLED_FLOORS, GATE_FLOORS, type GateFloors } from './gate/floors.ts';
 import { type Gated, runGate } from './gate/gate.ts';
 import { describePictures, type GateModelOptions } from './gate/gate-predictions.ts';
@@ -13,7 +15,7 @@ import { type ModelManifest, withManifest } from './manifest.ts';
 import { measureOn } from './measure.ts';
 import { type ExportSource, fileFacts, withExportSource } from './open-source.ts';
 import { withOwnMetadata } from './own-metadata.ts';
-import { type Draft, type Measure, planPasses } from './plan.ts';
+import { type Draft, type ExportPass, type Measure, planFinish, planPasses } from './plan.ts';
 import { refitCalibrator } from './refit-calibrator.ts';
 import type { ExportRequest } from './settings.ts';
 
@@ -21,6 +23,8 @@ export interface ExportContext {
   readonly signal?: AbortSignal;
   /** What is being done, and how far it is: the name of a pass, `ranges`, `gate: source`, `gate: export`. */
   readonly onStage?: (stage: string, done?: number, total?: number) => void;
+  /** What the builder of an engine says. */
+  readonly onLine?: (line: string) => void;
 }
 
 export interface Exported {
@@ -28,6 +32,10 @@ export interface Exported {
   readonly manifest: ModelManifest;
   /** Of the file that was written. */
   readonly bytes: number;
+  /** What the format wants beside it. */
+  readonly files: readonly string[];
+  /** What the user should know of them, in sentences. */
+  readonly remarks: readonly string[];
 }
 
 /**
@@ -38,19 +46,63 @@ export interface Exported {
  */
 export async function exportModel(request: ExportRequest, context: ExportContext = {}): Promise<Exported> {
   const paths = await exportPaths(request);
+  if (request.settings.format === 'deepstream') await expectDeepstreamFolder(paths.model);
   return withExportSource(request, async (source) => {
     const built = await buildArtefact(request, source, context);
     const { artefact, gated, notes } = await judge(request, source, built, context);
     const { reference: _, ...gate } = gated;
-    const manifest = await manifestOf(request, source, { ...built, model: artefact, notes }, gate);
+    const finished = await runPasses(
+      planFinish(request.settings),
+      { ...built.draft, model: artefact },
+      context,
+    );
+    const passes = [...built.passes, ...finished.passes];
+    const { draft: last } = finished;
+    const model = last.rows
+      ? withOwnMetadata(last.model, { ...source, contract: last.contract, reader: 'DeepStream' })
+      : last.model;
+    const draft = { ...last, model };
+    const manifest = await manifestOf(
+      request,
+      source,
+      { ...built, draft, passes, model: draft.model, notes },
+      gate,
+    );
     await writeWholeFile(paths.report, gateReport(manifest, gate.worst));
     if (!gate.passed && request.force !== true) throw gateRefusal(paths, gate);
-    const content = serialize(withManifest(artefact, manifest));
+    const content = serialize(withManifest(draft.model, manifest));
     context.signal?.throwIfAborted();
     await writeWholeFile(paths.model, content);
     await writeWholeFile(paths.manifest, `${JSON.stringify(manifest, null, 2)}\n`);
-    return { paths, manifest, bytes: content.length };
+    const more = await writeFormat(request, paths, { manifest, draft }, context);
+    return { paths, manifest, bytes: content.length, ...more };
   });
+}
+
+/**
+ * What the format wants beside the model.
+ * @throws DeviceError where an engine is asked for and TensorRT is not here: the model stays, to be taken to the device
+ */
+async function writeFormat(
+  { settings, trtexec }: ExportRequest,
+  { model }: ExportPaths,
+  { manifest, draft }: { readonly manifest: ModelManifest; readonly draft: Draft },
+  { signal, onLine }: ExportContext,
+): Promise<Pick<Exported, 'files' | 'remarks'>> {
+  const { precision } = settings;
+  if (settings.format === 'deepstream') {
+    const rows = draft.rows ?? { endToEnd: false, known: [] };
+    const facts = { model, contract: draft.contract, classNames: manifest.classes, precision, ...rows };
+    const { labels, config } = await writeDeepstreamFiles(facts);
+    return { files: [labels, config], remarks: deepstreamTexts(facts).notes };
+  }
+  if (settings.format === 'onnx') return { files: [], remarks: [] };
+  const { engine, record, wrapper, notes, reused } = await buildEngine(
+    { model, precision, ...(trtexec !== undefined && { trtexec }) },
+    { ...(signal && { signal }), ...(onLine && { onLine }) },
+  );
+  const remarks = [...(reused ? ['an engine of the same key lay there already'] : []), ...notes];
+  return { files: [engine, record, wrapper], remarks };
 }
 
 interface Built {
@@ -76,15 +128,12 @@ async function buildArtefact(
       warnings.push(...said);
     },
   });
-  const passes: { name: string; note?: string }[] = [];
-  let draft: Draft = { model: source.model, contract: source.contract, decoded: source.isDecoded };
-  for (const { name, run } of planPasses(request.settings, source, measure)) {
-    signal?.throwIfAborted();
-    onStage?.(name);
-    const { note, ...next } = await run(draft);
-    draft = next;
-    passes.push({ name, ...(note === undefined ? {} : { note }) });
-  }
+  const start: Draft = { model: source.model, contract: source.contract, decoded: source.isDecoded };
+  const plan = planPasses(request.settings, source, measure);
+  const { draft, passes } = await runPasses(plan, start, {
+    ...(signal && { signal }),
+    ...(onStage && { onStage }),
+  });
   const isOwn = source.finding.layout.kind === 'edge-detect';
   const model = withOwnMetadata(draft.model, {
     contract: draft.contract,
@@ -95,6 +144,23 @@ async function buildArtefact(
     warnings.push('ranges were measured on the pictures of the gate: calibration= names others');
   }
   return { model, draft, passes, measured, notes: [...source.notes, ...warnings] };
+}
+
+async function runPasses(
+  plan: readonly ExportPass[],
+  start: Draft,
+  { signal, onStage }: ExportContext,
+): Promise<Pick<Built, 'draft' | 'passes'>> {
+  const passes: { name: string; note?: string }[] = [];
+  let draft = start;
+  for (const { name, run } of plan) {
+    signal?.throwIfAborted();
+    onStage?.(name);
+    const { note, ...next } = await run(draft);
+    draft = next;
+    passes.push({ name, ...(note === undefined ? {} : { note }) });
+  }
+  return { draft, passes };
 }
 
 /** Float16 needs the ranges to see what would overflow, int8 to choose its scales. */

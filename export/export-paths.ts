@@ -57,7 +57,7 @@ function defaultPath(
   const { dir, name } = parse(source);
   const words = [
     ...(head === undefined ? [] : [head]),
-    ...(decode ? ['decoded'] : []),
+    ...(decode && format !== 'deepstream' ? ['decoded'] : []),
     ...(uint8 ? ['uint8'] : []),
     ...(precision === 'float32' ? [] : [precision === 'float16' ? 'fp16' : 'int8']),
     ...(format === 'onnx' ? [] : [format]),

@@ -7,12 +7,14 @@ export interface OwnMetadata {
   readonly classNames: readonly string[];
   /** Absent for models of ours, whose outputs are those of the wire format. */
   readonly decoded?: boolean;
+  /** The program that the outputs are arranged for, where that is not this one. */
+  readonly reader?: string;
 }
 
 /** Everything else that stands there (head, calibrator, training) stays. */
 export function withOwnMetadata(
   model: ModelProto,
-  { contract, classNames, decoded }: OwnMetadata,
+  { contract, classNames, decoded, reader }: OwnMetadata,
 ): ModelProto {
   const { edgeDetect, names } = readMetadata(model);
   const before = JSON.parse(edgeDetect ?? '{}') as Record<string, unknown>;
@@ -22,6 +24,7 @@ export function withOwnMetadata(
     classes: classNames,
     preprocess: contract,
     ...(decoded === undefined ? {} : { decoded }),
+    ...(reader === undefined ? {} : { reader }),
   };
   const named = sameNames(names, classNames)
     ? model

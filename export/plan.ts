@@ -1,14 +1,18 @@
 // The passes of an export, in the order in which they run.
 import type { PreprocessContract } from '#core';
 import { foldBatchNorm, type ModelProto, pictureInput, prune } from '#onnx';
+import { withDeepstreamInput } from './formats/deepstream-input.ts';
 import type { ExportSource } from './open-source.ts';
 import { decodeInGraph } from './passes/decode-in-graph.ts';
+import { type DeepstreamRows, withDeepstreamRows } from './passes/deepstream-rows.ts';
 import { foldConstants } from './passes/fold-constants.ts';
+import { withFreeBatch } from './passes/free-batch.ts';
 import { lowerOpset } from './passes/lower-opset.ts';
 import { withPicturePreamble } from './passes/picture-preamble.ts';
 import { withStaticShapes } from './passes/static-shapes.ts';
 import { keepTopAnchors } from './passes/top-anchors.ts';
 import { quantise } from './precision/quantise.ts';
+import { raiseOpset } from './precision/raise-opset.ts';
 import type { TensorRanges } from './precision/ranges.ts';
 import { toHalf } from './precision/to-half.ts';
 import type { ExportSettings } from './settings.ts';
@@ -20,6 +24,8 @@ export interface Draft {
   readonly contract: PreprocessContract;
   /** Whether its outputs are boxes and scores, for models that are not ours. */
   readonly decoded: boolean;
+  /** Of rows for DeepStream. */
+  readonly rows?: Pick<DeepstreamRows, 'endToEnd' | 'known'>;
 }
 
 export interface ExportPass {
@@ -42,21 +48,39 @@ export function planPasses(
   measure: Measure,
 ): readonly ExportPass[] {
   const { batch = source.batch, decode, uint8, topAnchors, precision } = settings;
+  const isDeepstream = settings.format === 'deepstream';
   const { height, width } = source.inputSize;
   return [
     pass('static shapes', (model) => withStaticShapes(model, { batch, height, width })),
     pass('fold constants', foldConstants),
     foldingBatchNorm(),
+    ...(isDeepstream ? [pass('raise opset', raiseOpset)] : []),
     pass('opset', (model) => lowerOpset(model, { opset: settings.opset, irVersion: IR_VERSION })),
     ...(decode && source.finding.layout.kind !== 'edge-detect' ? [decoding(settings, source)] : []),
-    ...(topAnchors === undefined
-      ? []
-      : [pass('top anchors', (model) => keepTopAnchors(model, { count: topAnchors }))]),
     pass('dead nodes', prune),
     ...(precision === 'float16' ? [halving(measure)] : []),
     ...(precision === 'int8' ? [quantising(settings, measure)] : []),
+    ...(isDeepstream ? [] : keepingTop(topAnchors)),
     ...(uint8 ? [preamble()] : []),
   ];
+}
+
+/**
+ * What comes after the gate: nothing here changes a number, but only DeepStream reads what comes out. Places of the best
+ * anchors depend on whether the batch is free, so they are chosen last.
+ */
+export function planFinish(settings: ExportSettings): readonly ExportPass[] {
+  if (settings.format !== 'deepstream') return [];
+  return [
+    pass('free batch', (model) => withFreeBatch(model, { picture: pictureInput(model) })),
+    ...keepingTop(settings.topAnchors),
+    deepstreamInput(),
+    deepstreamRows(settings),
+  ];
+}
+
+function keepingTop(count: number | undefined): readonly ExportPass[] {
+  return count === undefined ? [] : [pass('top anchors', (model) => keepTopAnchors(model, { count }))];
 }
 
 function pass(name: string, change: (model: ModelProto) => ModelProto): ExportPass {
@@ -130,6 +154,30 @@ function preamble(): ExportPass {
       const { model, contract } = draft;
       const changed = withPicturePreamble(model, { input: pictureInput(model), contract, dtype: 'uint8' });
       return { ...draft, ...changed, note: 'bytes go in; normalisation happens in the graph' };
+    },
+  };
+}
+
+function deepstreamInput(): ExportPass {
+  return {
+    name: 'input for DeepStream',
+    run(draft) {
+      const { notes, ...changed } = withDeepstreamInput(draft.model, draft.contract);
+      return { ...draft, ...changed, ...(notes.length > 0 ? { note: notes.join('; ') } : {}) };
+    },
+  };
+}
+
+function deepstreamRows({ boxVariance }: ExportSettings): ExportPass {
+  return {
+    name: 'rows for DeepStream',
+    run(draft) {
+      const { model, endToEnd, known, notes, rows } = withDeepstreamRows(draft.model, {
+        uncertainty: boxVariance,
+      });
+      const said = [`output of ${rows} rows of six`, ...notes];
+      // The outputs are rows now, whatever they were: what reads them must look at the graph.
+      return { ...draft, model, decoded: false, rows: { endToEnd, known }, note: said.join('; ') };
     },
   };
 }

@@ -63,4 +63,6 @@ export interface ExportRequest {
   /** Write the file even where it falls below a floor; the manifest says so. */
   readonly force?: boolean;
   readonly threads?: number;
+  /** Builder of engines. Default: on the path, or where JetPack puts it. */
+  readonly trtexec?: string;
 }

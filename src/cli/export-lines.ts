@@ -2,7 +2,7 @@
 import { basename } from 'node:path';
 import type { Exported } from '#export';
 
-export function exportLines({ paths, manifest, bytes }: Exported): readonly string[] {
+export function exportLines({ paths, manifest, bytes, files, remarks }: Exported): readonly string[] {
   const { gate, passes, notes, input } = manifest;
   const width = Math.max(...passes.map(({ name }) => name.length));
   return [
@@ -16,6 +16,8 @@ export function exportLines({ paths, manifest, bytes }: Exported): readonly stri
       const more = note === undefined ? '' : `  (${note})`;
       return `   ${passed ? ' ' : '!'} ${what.padEnd(44)} ${value.padStart(10)}  ${least} ${number(allowed)}${more}`;
     }),
+    ...files.map((file) => `beside it: ${file}`),
+    ...remarks.map((remark) => `   ${remark}`),
     `report: ${paths.report}`,
   ];
 }

@@ -108,6 +108,13 @@ export const EXPORT_OPTIONS: readonly OptionSpec[] = [
     commands: EXPORT,
   },
   {
+    key: 'trtexec',
+    type: 'string',
+    defaultText: 'from PATH, or where JetPack puts it',
+    help: 'format=engine: the program that builds engines',
+    commands: EXPORT,
+  },
+  {
     key: 'force',
     type: 'boolean',
     defaultText: 'False',

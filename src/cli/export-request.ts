@@ -28,6 +28,7 @@ export async function readExportRequest(config: Config): Promise<ExportRequest> 
     ...defined('preprocess', config.text('preprocess')),
     ...defined('classNames', names === undefined ? undefined : await readNames(names)),
     ...defined('threads', config.number('threads')),
+    ...defined('trtexec', config.text('trtexec')),
     ...defined('sals', readSals(config.text('sals'))),
   };
 }

@@ -60,6 +60,36 @@ describe('export', () => {
     });
   });
 
+  it('writes what DeepStream wants, which only DeepStream reads', { timeout: 60_000 }, async () => {
+    const words = [`model=${MODEL}`, 'data=street/data.yaml', 'format=deepstream', 'topk=500'];
+    const { code, stdout } = await run(...words, 'out=deepstream/');
+    expect(code).toBe(3);
+    expect(stdout).toBe('');
+    mkdirSync(folder.join('deepstream'));
+    const written = await run(...words, 'out=deepstream/');
+    expect(written.code).toBe(0);
+    expect(readdirSync(folder.join('deepstream')).sort()).toEqual([
+      'config_infer_primary.txt',
+      'edge-n-street-deepstream.export.html',
+      'edge-n-street-deepstream.export.json',
+      'edge-n-street-deepstream.onnx',
+      'labels.txt',
+    ]);
+    const inspected = await folder.run(['inspect', 'model=deepstream/edge-n-street-deepstream.onnx']);
+    expect(inspected.code).toBe(5);
+    expect(inspected.stdout).toContain('output float32[batch, 500, 6], uncertainty float32[batch, 500, 5]');
+    expect(inspected.stderr).toContain('arranged for DeepStream');
+  });
+
+  it('says how to build an engine where TensorRT is not', { timeout: 60_000 }, async () => {
+    const words = [`model=${MODEL}`, 'data=street/data.yaml', 'format=engine', 'out=engine.onnx'];
+    const refused = await run(...words);
+    expect(faultsOfRefusal(refused, 6)).toEqual([]);
+    expect(refused.stderr).toMatch(/trtexec --onnx=engine\.onnx .*--skipInference/);
+    expect(existsSync(folder.join('engine.onnx'))).toBe(true);
+    expect(existsSync(folder.join('engine.engine'))).toBe(false);
+  });
+
   it('exits with 5 and leaves a report alone where a floor is missed', { timeout: 60_000 }, async () => {
     const words = ['data=street/data.yaml', 'calibration=street/images', 'max_box_px=0', 'out=refused.onnx'];
     const refused = await run(`model=${MODEL}`, 'half=True', ...words);

@@ -15,6 +15,7 @@ export async function exportCommand(config: Config, signal: AbortSignal): Promis
     onStage: (stage, done, total) => {
       if (done !== undefined && total !== undefined) bar.show(stage, done, total, 'pictures');
     },
+    onLine: (line) => say(`trtexec: ${line}`),
   };
   const exported = await withChosenHead(config, request, context, (chosen) =>
     exportModel(chosen, context),

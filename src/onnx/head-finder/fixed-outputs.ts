@@ -103,6 +103,11 @@ function hasBackground(facts: HeadFacts, scores: HeadOutput, values: number): bo
 /** Our own models say what they are: the key `edge_detect` in the metadata, and outputs under fixed names. */
 export const recogniseOwn: Recogniser = (facts) => {
   const own = ownFormat(facts.metadata);
+  if (own?.reader !== undefined) {
+    throw new ModelError(`the outputs of this file are arranged for ${own.reader}`, {
+      hint: 'run the file that it was exported from, or export with format=onnx',
+    });
+  }
   if (!own || own.decoded === false) return [];
   if (own.decoded) return [decodedProposal(facts)];
   const named = (name: string) => facts.outputs.find((output) => output.name === name);

@@ -26,6 +26,8 @@ export interface OwnFormat {
   readonly head?: OwnHead;
   /** The form that an export gave the quality; absent where it is the law that was trained. */
   readonly quality?: CompactQuality;
+  /** The program that the outputs are arranged for, where that is not this one. */
+  readonly reader?: string;
 }
 
 /**
@@ -60,6 +62,7 @@ export function ownFormat({ edgeDetect }: ModelMetadata): OwnFormat | undefined 
     ...(isNames(classes) ? { classes } : {}),
     ...(preprocess === undefined ? {} : { preprocess: contractOf(preprocess) }),
     ...(typeof value['decoded'] === 'boolean' ? { decoded: value['decoded'] } : {}),
+    ...(typeof value['reader'] === 'string' ? { reader: value['reader'] } : {}),
     ...headOf(value),
     ...qualityOf(value['head']),
   };

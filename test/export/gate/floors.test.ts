@@ -51,6 +51,14 @@ describe('checkFloors', () => {
     expect(failed(changes, LABELS)).toEqual([floor]);
   });
 
+  it('lets one box of twenty or more be gone, and none of fewer', () => {
+    expect(failed({ sourceBoxes: 25, artefactBoxes: 24, found: 24 / 25, known: 1 }, LABELS)).toEqual([]);
+    expect(failed({ sourceBoxes: 25, artefactBoxes: 23, found: 23 / 25, known: 1 }, LABELS)).toEqual([
+      'minFound',
+    ]);
+    expect(failed({ sourceBoxes: 10, artefactBoxes: 9, found: 0.9, known: 1 }, LABELS)).toEqual(['minFound']);
+  });
+
   it('holds AP, the worst class and calibration where there are labels', () => {
     expect(failed({}, { ...LABELS, apDrop: 0.0021 })).toEqual(['maxApDrop']);
     expect(failed({}, { ...LABELS, laEceRise: 0.0051 })).toEqual(['maxLaEceRise']);
