@@ -60,20 +60,33 @@ function has(program) {
 
 function installFfmpeg() {
   if (has(process.env.FFMPEG_PATH ?? 'ffmpeg') && has(process.env.FFPROBE_PATH ?? 'ffprobe')) return;
+  if (installDebianPackage('ffmpeg')) return;
+  say(
+    'ffmpeg is not installed: video needs the package `ffmpeg` (Debian, Ubuntu, JetPack: sudo apt-get install ffmpeg;',
+  );
+  say('macOS: brew install ffmpeg). Pictures work without it.');
+}
+
+/** For the tests of export alone: they skip, and say so, where it is absent. */
+function installOnnxChecker() {
+  const pythons = ['/usr/bin/python3', 'python3'];
+  if (pythons.some((python) => spawnSync(python, ['-c', 'import onnx'], { stdio: 'ignore' }).status === 0))
+    return;
+  if (!installDebianPackage('python3-onnx', { allowFailure: true }))
+    say('python3-onnx is not installed: no exported file will be held against the ONNX checker');
+}
+
+/** @returns false where apt-get is not there or not allowed, and with `allowFailure` where it failed */
+function installDebianPackage(name, { allowFailure = false } = {}) {
   const isRoot = process.getuid?.() === 0;
   const sudo = !isRoot && spawnSync('sudo', ['-n', 'true'], { stdio: 'ignore' }).status === 0;
   const apt = spawnSync('apt-get', ['--version'], { stdio: 'ignore' }).error === undefined;
-  if (!apt || (!isRoot && !sudo)) {
-    say(
-      'ffmpeg is not installed: video needs the package `ffmpeg` (Debian, Ubuntu, JetPack: sudo apt-get install ffmpeg;',
-    );
-    say('macOS: brew install ffmpeg). Pictures work without it.');
-    return;
-  }
-  say('installing ffmpeg with apt-get');
+  if (!apt || (!isRoot && !sudo)) return false;
+  say(`installing ${name} with apt-get`);
   const [command, ...prefix] = isRoot ? ['apt-get'] : ['sudo', '-n', 'apt-get'];
   run(command, [...prefix, 'update', '-q'], { quiet: true, allowFailure: true });
-  run(command, [...prefix, 'install', '-y', '-q', '--no-install-recommends', 'ffmpeg'], { quiet: true });
+  const words = [...prefix, 'install', '-y', '-q', '--no-install-recommends', name];
+  return run(command, words, { quiet: true, allowFailure }).status === 0;
 }
 
 const [task, ...rest] = process.argv.slice(2);
@@ -83,6 +96,7 @@ checkNode();
 installPackages();
 build();
 installFfmpeg();
+if (task === 'setup') installOnnxChecker();
 if (task === 'demo') {
   process.exit(
     run(process.execPath, [`${root}dist/src/cli/bin.js`, 'demo', ...rest], { allowFailure: true }).status ??
