@@ -1,4 +1,5 @@
 // What one model says about the pictures of the gate: the same frames for every model that is compared.
+import { basename, dirname, join, resolve } from 'node:path';
 import type { Size } from '#core';
 import { DataError } from '#core';
 import type { SplitName } from '#data/datasets';
@@ -18,12 +19,14 @@ export type GatePictures =
     }
   | ({ readonly kind: 'frames' } & FrameChoice);
 
-/** `street/data.yaml, split val`, or the sources. */
+/** `street/data.yaml, split val`, or the sources. Folders of this machine do not go into a file that travels. */
 export function describePictures(pictures: GatePictures): string {
   if (pictures.kind === 'labelled') {
-    return pictures.split === undefined ? pictures.data : `${pictures.data}, split ${pictures.split}`;
+    const { data, split } = pictures;
+    const name = join(basename(dirname(resolve(data))), basename(data));
+    return split === undefined ? name : `${name}, split ${split}`;
   }
-  const [first = '', ...others] = pictures.sources;
+  const [first = '', ...others] = pictures.sources.map((source) => basename(source));
   return others.length === 0 ? first : `${first} and ${others.length} more`;
 }
 

@@ -6,7 +6,7 @@ import type { GateResult } from './gate.ts';
 
 export function gateReport(manifest: ModelManifest, worst: GateResult['worst']): string {
   const { source, gate, passes, notes, input, quantisation, precision, format } = manifest;
-  const shape = input.shape.join('x');
+  const shape = input.shape.join(' × ');
   return htmlReport({
     title: `${source.name}: ${format}, ${precision}`,
     summary: {
