@@ -61,6 +61,8 @@ export const GATE_FLOORS: Readonly<Record<Precision, GateFloors>> = {
 /** What a head that was distilled may lose on top: it is another layer, not another rounding. */
 export const DISTILLED_FLOORS: Partial<GateFloors> = {
   minFound: 0.97,
+  // Boxes are the same; where two scores change their order, another box of a cluster is kept.
+  maxBoxPx: 4,
   maxScore: 0.05,
   maxScoreStd: 0.06,
   maxApDrop: 0.003,

@@ -16,11 +16,12 @@ const CELL = 11;
 
 export function comparisonLines({ report, reference, remarks }: ModelComparison): string[] {
   const labelled = report.slices.some(({ evaluation }) => evaluation !== null);
+  const clips = report.convention.timeBlocks !== null;
   const own = report.comparisons.filter(({ first }) => first === reference);
   const more = report.comparisons.length - own.length;
   return [
-    ...(labelled ? labelledTable(report) : unlabelledTable(report.slices)),
-    ...own.flatMap((comparison) => ['', ...changeLines(comparison)]),
+    ...(labelled ? labelledTable(report) : clips ? clipTable(report) : unlabelledTable(report.slices)),
+    ...own.flatMap((comparison) => ['', ...changeLines(comparison, clips)]),
     ...(more === 0
       ? []
       : [
@@ -75,9 +76,27 @@ function unlabelledTable(slices: readonly SliceReport[]): string[] {
   ];
 }
 
+function clipTable({ slices, convention }: ModelComparison['report']): string[] {
+  return [
+    row('Slice', ['Frames', 'Blocks', 'Boxes', 'Tracks', 'Flicker', 'Jitter']),
+    ...slices.map(({ name, pictures, blocks, detections, flicker }) =>
+      row(name, [
+        String(pictures),
+        String(blocks ?? '-'),
+        String(detections),
+        String(flicker?.tracks ?? '-'),
+        value(flicker?.rate),
+        value(flicker?.jitter),
+      ]),
+    ),
+    `no labels: what the model says, not whether it is right; Flicker: how often a track crosses ${convention.threshold.toFixed(3)}, Jitter: step of its score, a frame`,
+  ];
+}
+
 const WIDE = 28;
 
-function changeLines(comparison: SliceComparison): string[] {
+/** @param clips of one camera: the changes within it and over all are the same */
+function changeLines(comparison: SliceComparison, clips: boolean): string[] {
   const { first, second } = comparison;
   const [changes, whole] = [changesOf(comparison), wholeChangesOf(comparison)];
   const figures = [
@@ -86,10 +105,10 @@ function changeLines(comparison: SliceComparison): string[] {
   ];
   const reasons = figures.flatMap((figure) => (figure.kind === 'none' ? [figure.reason] : []));
   return [
-    `${`${first} to ${second}`.padStart(WIDE)}  ${'within cameras'.padEnd(WIDE)}pooled`,
+    `${`${first} to ${second}`.padStart(WIDE)}  ${clips ? 'change' : `${'within cameras'.padEnd(WIDE)}pooled`}`,
     ...changes.map(
       ({ label, within, pooled }) =>
-        `${label.padStart(WIDE)}  ${figureText(within).padEnd(WIDE)}${figureText(pooled)}`,
+        `${label.padStart(WIDE)}  ${clips ? figureText(pooled) : `${figureText(within).padEnd(WIDE)}${figureText(pooled)}`}`,
     ),
     ...whole.map(({ label, change }) => `${label.padStart(WIDE)}  ${' '.repeat(WIDE)}${figureText(change)}`),
     ...[...new Set(reasons)].map((reason) => `no verdict: ${reason}`),

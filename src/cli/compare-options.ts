@@ -13,7 +13,24 @@ export const COMPARE_OPTIONS: readonly OptionSpec[] = [
   {
     key: 'against',
     type: 'string',
-    help: 'the other data set (with data=) or folder of pictures (with source=)',
+    help: 'the other data set (with data=), folder of pictures or video (with source=)',
+    commands: COMPARE,
+  },
+  {
+    key: 'pairs',
+    type: 'string',
+    choices: ['time'],
+    defaultText: 'nothing is paired',
+    help: 'two videos: pair frames by their time since the first, where both show the same scene at the same time',
+    commands: COMPARE,
+  },
+  {
+    key: 'block_seconds',
+    type: 'number',
+    min: 0.001,
+    max: 1_000_000,
+    defaultText: 'from the autocorrelation',
+    help: 'two videos: how long the blocks of frames are that intervals draw in place of frames',
     commands: COMPARE,
   },
   {

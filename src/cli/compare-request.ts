@@ -1,7 +1,7 @@
 // The words of a `compare` command line as the request that the comparison takes.
 import { join } from 'node:path';
 import { ConfigError, createRandom, deriveSeed, UsageError } from '#core';
-import { type CompareRequest, parseZone, type SliceRule } from '#evaluate';
+import { type CompareClipsRequest, type CompareRequest, isClip, parseZone, type SliceRule } from '#evaluate';
 import type { Config } from './config.ts';
 import { readClassMatching, readPredictOptions } from './evaluate-request.ts';
 import { defined } from './open.ts';
@@ -10,37 +10,66 @@ import { defined } from './open.ts';
 export async function readCompareRequest(
   config: Config,
   folder: () => Promise<string>,
-): Promise<CompareRequest> {
+): Promise<CompareRequest | CompareClipsRequest> {
   const model = config.required('model');
-  refuseWithoutEffect(config);
+  const clips = readClips(config);
+  refuseWithoutEffect(config, clips !== undefined);
   const pictures = readPictures(config);
   const matching = readClassMatching(config);
   if (pictures.kind === 'pictures' && Object.keys(matching).length > 0) {
-    throw new ConfigError('class_map= and single_cls= need labels, and a folder of pictures has none', {
+    throw new ConfigError('class_map= and single_cls= need labels, and source= has none', {
       hint: 'compare labelled sets with data=, or leave them away',
     });
   }
-  return {
+  const options = {
+    ...matching,
+    ...defined('threshold', config.number('at')),
+    ...defined('resamples', config.number('resamples')),
+    ...defined('seed', config.number('seed')),
+  };
+  const common = {
     model,
-    pictures,
     predict: readPredictOptions(config),
-    options: {
-      ...matching,
-      ...defined('threshold', config.number('at')),
-      ...defined('resamples', config.number('resamples')),
-      ...defined('seed', config.number('seed')),
-    },
-    ...defined('slices', config.list('slices')),
     ...defined('reference', config.text('reference')),
+  };
+  if (clips !== undefined) {
+    return {
+      ...common,
+      clips,
+      options: { ...options, timeBlocks: defined('seconds', config.number('block_seconds')) },
+      ...defined('pairs', config.text('pairs') as 'time' | undefined),
+      ...defined('stride', config.number('vid_stride')),
+    };
+  }
+  return {
+    ...common,
+    pictures,
+    options,
+    ...defined('slices', config.list('slices')),
     rule: await readRule(config, folder),
   };
+}
+
+/** Undefined where `source=` names no video. */
+function readClips(config: Config): CompareClipsRequest['clips'] | undefined {
+  const source = config.text('source');
+  if (source === undefined || config.text('data') !== undefined || !isClip(source)) return undefined;
+  const against = config.text('against');
+  const other = RULE_KEYS.find((key) => key !== 'against' && config.text(key) !== undefined);
+  if (against !== undefined && other === undefined) return [source, against];
+  throw new ConfigError(`source=${source} is a video, and a video is compared with another`, {
+    hint:
+      other === undefined
+        ? 'write against=OTHER.mp4'
+        : `write against=OTHER.mp4 and leave ${other}= away: it parts pictures`,
+  });
 }
 
 function readPictures(config: Config): CompareRequest['pictures'] {
   const [data, source] = [config.text('data'), config.text('source')];
   if (data !== undefined && source !== undefined) {
     throw new UsageError('data= and source= are both given', {
-      hint: 'data= names a labelled set, source= a folder of pictures without labels',
+      hint: 'data= names a labelled set, source= a folder of pictures or a video without labels',
     });
   }
   if (source !== undefined) return { kind: 'pictures', path: source };
@@ -121,7 +150,7 @@ async function readSimulation(config: Config, folder: string): Promise<SliceRule
 }
 
 /** Words that act only beside another: without it they would be ignored. */
-function refuseWithoutEffect(config: Config): void {
+function refuseWithoutEffect(config: Config, clips: boolean): void {
   const sun = config.text('by') === 'sun';
   const needs: Readonly<Record<string, readonly [acts: boolean, beside: string]>> = {
     lat: [sun, 'by=sun'],
@@ -129,6 +158,10 @@ function refuseWithoutEffect(config: Config): void {
     timezone: [sun, 'by=sun'],
     strength: [config.text('simulate') !== undefined, 'simulate=dusk'],
     split: [config.text('data') !== undefined, 'data='],
+    pairs: [clips, 'two videos'],
+    block_seconds: [clips, 'two videos'],
+    vid_stride: [clips, 'two videos'],
+    slices: [!clips, 'three slices or more'],
   };
   for (const [key, [acts, beside]] of Object.entries(needs)) {
     if (acts || (config.text(key) ?? config.number(key)) === undefined) continue;

@@ -29,7 +29,7 @@ export function readConfig(
 ): Config {
   const values = new Map<string, OptionValue>();
   for (const [key, text] of raw) {
-    const spec = OPTIONS.find((option) => option.key === key);
+    const spec = OPTIONS.find((option) => option.key === key && option.commands.includes(command));
     const value = spec && parseSpec(spec, text);
     if (value !== undefined) values.set(key, value);
   }

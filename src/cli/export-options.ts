@@ -77,7 +77,7 @@ export const EXPORT_OPTIONS: readonly OptionSpec[] = [
     type: 'integer',
     min: 1,
     max: 100000,
-    defaultText: '128',
+    defaultText: '128, half 24',
     help: 'int8, half: most pictures to measure ranges on',
     commands: EXPORT,
   },

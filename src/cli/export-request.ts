@@ -9,7 +9,8 @@ import { readClassMatching } from './evaluate-request.ts';
 import { defined } from './open.ts';
 import { sampleClips } from './sample-files.ts';
 
-const MOST_RANGE_PICTURES = 128;
+/** Scales of int8 want many scenes; float16 only looks for what would overflow. */
+const MOST_RANGE_PICTURES = { float32: 0, float16: 24, int8: 128 } as const;
 const MOST_GATE_FRAMES = 96;
 
 export async function readExportRequest(config: Config): Promise<ExportRequest> {
@@ -91,7 +92,7 @@ async function readPictures(
     });
   }
   const ffmpeg = await ffmpegFor(config, [source, calibration, data === undefined && source === undefined]);
-  const most = config.number('calibration_pictures') ?? MOST_RANGE_PICTURES;
+  const most = config.number('calibration_pictures') ?? MOST_RANGE_PICTURES[precision];
   const measured = precision !== 'float32';
   const given = calibration === undefined ? undefined : { sources: [calibration], most, ...ffmpeg };
   if (data !== undefined) {

@@ -1,5 +1,6 @@
 // Every option of the command line in one table: names and defaults as users of the Python tools know them.
 import { HEAD_KINDS } from '#core/basics';
+import { BENCH_OPTIONS } from './bench-options.ts';
 import { CALIBRATE_OPTIONS } from './calibrate-options.ts';
 import { COMPARE_OPTIONS } from './compare-options.ts';
 import { EVALUATE_OPTIONS } from './evaluate-options.ts';
@@ -18,6 +19,7 @@ export type CommandName =
   | 'calibrate'
   | 'compare'
   | 'export'
+  | 'bench'
   | 'inspect'
   | 'devices'
   | 'demo';
@@ -47,15 +49,15 @@ export const OPTIONS: readonly OptionSpec[] = [
     key: 'source',
     aliases: ['s', 'input'],
     type: 'string',
-    help: 'picture, video, folder, glob, list file, camera number, rtsp:// or http:// address, - for a pipe; compare: a folder',
-    commands: [...RUN, 'compare', 'export', 'demo'],
+    help: 'picture, video, folder, glob, list file, camera number, rtsp:// or http:// address, - for a pipe; compare: a folder or video',
+    commands: [...RUN, 'compare', 'export', 'bench', 'demo'],
   },
   {
     key: 'data',
     aliases: ['dataset'],
     type: 'string',
     help: 'data set: a data.yaml (YOLO), COCO or labelme .json, OpenImages .csv, CVAT .xml, or a folder',
-    commands: ['inspect', 'train', ...JUDGE, 'export'],
+    commands: ['inspect', 'train', ...JUDGE, 'export', 'bench'],
   },
   {
     key: 'pictures',
@@ -80,7 +82,7 @@ export const OPTIONS: readonly OptionSpec[] = [
     max: 8192,
     defaultText: "the model's own, else 640",
     help: 'input size where the model leaves it free: one number, or height,width',
-    commands: [...MODEL, 'train', ...JUDGE],
+    commands: [...MODEL, 'train', ...JUDGE, 'bench'],
   },
   {
     key: 'conf',
@@ -90,7 +92,7 @@ export const OPTIONS: readonly OptionSpec[] = [
     max: 1,
     defaultText: '0.25; val, compare: 0.001',
     help: 'least score; conf.person=0.5 for one class',
-    commands: [...RUN, 'val', 'compare'],
+    commands: [...RUN, 'val', 'compare', 'bench'],
   },
   {
     key: 'iou',
@@ -200,13 +202,13 @@ export const OPTIONS: readonly OptionSpec[] = [
     type: 'string',
     choices: HEAD_KINDS,
     help: 'shape of the head, where it cannot be told from the graph',
-    commands: MODEL,
+    commands: [...MODEL, 'bench'],
   },
   {
     key: 'preprocess',
     type: 'string',
     help: "override: 'rgb,0-1,letterbox', 'bgr,0-255,stretch,mean=1:2:3,std=1:2:3'",
-    commands: MODEL,
+    commands: [...MODEL, 'bench'],
   },
   {
     key: 'names',
@@ -258,9 +260,9 @@ export const OPTIONS: readonly OptionSpec[] = [
     type: 'integer',
     min: 1,
     max: 100000,
-    defaultText: '1',
+    defaultText: '1; compare: 5,000 frames at most',
     help: 'take every n-th frame of a video',
-    commands: RUN,
+    commands: [...RUN, 'compare'],
   },
   {
     key: 'buffer',
@@ -377,35 +379,35 @@ export const OPTIONS: readonly OptionSpec[] = [
     type: 'string',
     defaultText: 'runs/detect',
     help: 'folder of run folders',
-    commands: [...RUN, 'train', ...JUDGE],
+    commands: [...RUN, 'train', ...JUDGE, 'bench'],
   },
   {
     key: 'name',
     type: 'string',
     defaultText: 'the name of the command',
     help: 'name of the run folder',
-    commands: [...RUN, 'train', ...JUDGE],
+    commands: [...RUN, 'train', ...JUDGE, 'bench'],
   },
   {
     key: 'exist_ok',
     type: 'boolean',
     defaultText: 'False',
     help: 'write into an existing run folder',
-    commands: [...RUN, 'train', ...JUDGE],
+    commands: [...RUN, 'train', ...JUDGE, 'bench'],
   },
   {
     key: 'json',
     type: 'boolean',
     defaultText: 'True for stream, False for predict',
     help: 'print results as JSON lines',
-    commands: ['predict', 'stream', ...JUDGE, 'export', 'inspect', 'devices'],
+    commands: ['predict', 'stream', ...JUDGE, 'export', 'bench', 'inspect', 'devices'],
   },
   {
     key: 'ffmpeg',
     type: 'string',
     defaultText: 'from PATH',
     help: 'path of the ffmpeg program',
-    commands: ['predict', 'stream', 'export', 'devices', 'demo'],
+    commands: ['predict', 'stream', 'export', 'bench', 'devices', 'demo'],
   },
   {
     key: 'verbose',
@@ -420,6 +422,7 @@ export const OPTIONS: readonly OptionSpec[] = [
   ...CALIBRATE_OPTIONS,
   ...COMPARE_OPTIONS,
   ...EXPORT_OPTIONS,
+  ...BENCH_OPTIONS,
   ...TRACK_OPTIONS,
   ...LIGHT_OPTIONS,
   ...TRAIN_OPTIONS,

@@ -50,6 +50,11 @@ const COMMANDS: readonly CommandSpec[] = [
     load: async () => (await import('./commands/export.ts')).exportCommand,
   },
   {
+    name: 'bench',
+    summary: 'say how fast models are beside each other on the same frames, and what they find',
+    load: async () => (await import('./commands/bench.ts')).bench,
+  },
+  {
     name: 'inspect',
     summary: 'say what a model file is and what it can say about its uncertainty',
     load: async () => (await import('./commands/inspect.ts')).inspect,

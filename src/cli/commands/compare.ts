@@ -1,5 +1,11 @@
 // `edge-detect compare`: whether a detector says the same by day and at dusk, and with which thresholds to run it.
-import { compareModel, comparisonResults, writeComparison } from '#evaluate';
+import {
+  type CompareContext,
+  compareClips,
+  compareModel,
+  comparisonResults,
+  writeComparison,
+} from '#evaluate';
 import { comparisonLines } from '../compare-lines.ts';
 import { readCompareRequest } from '../compare-request.ts';
 import type { Config } from '../config.ts';
@@ -18,10 +24,12 @@ export async function compare(config: Config, signal: AbortSignal): Promise<void
   };
   const request = await readCompareRequest(config, folder);
   const bar = createProgressBar();
-  const comparison = await compareModel(request, {
+  const context: CompareContext = {
     signal,
     onPicture: (stage, done, total) => bar.show(LABELS[stage], done, total, 'pictures'),
-  }).finally(() => bar.stop());
+  };
+  const comparing = 'clips' in request ? compareClips(request, context) : compareModel(request, context);
+  const comparison = await comparing.finally(() => bar.stop());
   const { withoutThresholds } = await writeComparison(comparison, await folder(), {
     plots: config.flag('plots') ?? true,
   });
