@@ -40,7 +40,7 @@ export function benchLines(report: BenchReport): string[] {
 function about({ frames, sources, rounds, machine }: BenchReport): string {
   const [first = '', ...others] = sources;
   const on = others.length === 0 ? basename(first) : `${basename(first)} and ${others.length} more`;
-  return `${frames} frames of ${on}; medians of ${rounds} rounds in fresh processes, ratios round by round [least, greatest]; ${machine.cpu}, ${machine.cores} cores, Node ${machine.node}`;
+  return `${frames} frames of ${on}; ${rounds === 1 ? '1 round' : `medians of ${rounds} rounds`} in fresh processes, ratios round by round [least, greatest]; ${machine.cpu}, ${machine.cores} cores, Node ${machine.node}`;
 }
 
 function cellsOf(entry: BenchEntry): string[] {

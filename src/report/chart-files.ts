@@ -18,4 +18,5 @@ export const CHART_FILES = {
   pairedDifferences: 'paired_differences.png',
   sliceMetrics: 'slice_metrics.png',
   lightTimeline: 'light_timeline.png',
+  bench: 'bench.png',
 } as const;

@@ -16,6 +16,14 @@ export function livingChildren(): readonly string[] {
     .map((stat) => stat?.name ?? '');
 }
 
+/** Direct children of a process, ended ones too. Linux only. */
+export function childrenOf(parent: number): readonly number[] {
+  return readdirSync('/proc')
+    .filter((name) => /^\d+$/.test(name))
+    .map(Number)
+    .filter((pid) => statOf(pid)?.parent === parent);
+}
+
 export function openFileCount(): number {
   return readdirSync('/proc/self/fd').length;
 }

@@ -27,9 +27,11 @@ function throwIfNothing(report: BenchReport): void {
   if (report.entries.every(({ figures }) => figures === undefined)) throwFirst(report);
 }
 
-/** After the others are told: the first failure ends the command, the rest are said. */
+/** After the others are told: the first failure ends the command, the rest are said, each once. */
 function throwFirst({ entries }: BenchReport): void {
-  const faults = entries.flatMap(({ name, fault }) => (fault === undefined ? [] : [{ name, fault }]));
-  for (const { name, fault } of faults.slice(1)) say(`${name}: ${fault.message}`);
-  if (faults[0] !== undefined) throw faults[0].fault;
+  const [first, ...rest] = new Map(
+    entries.flatMap(({ fault }) => (fault ? [[fault.message, fault]] : [])),
+  ).values();
+  for (const { message } of rest) say(`not measured: ${message}`);
+  if (first !== undefined) throw first;
 }
