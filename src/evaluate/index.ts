@@ -11,8 +11,11 @@ export { calibrationResults, writeCalibration } from './calibrate/write-calibrat
 export { writeCalibrator } from './calibrate/write-calibrator.ts';
 export type { ClassMatching, ClassMatchingOptions } from './class-matching.ts';
 export { matchClasses } from './class-matching.ts';
+export { isClip } from './compare/clip-frames.ts';
 export type { CompareOptions, CompareReport, SliceComparison, SliceReport } from './compare/compare.ts';
 export { compareSlices } from './compare/compare.ts';
+export type { CompareClipsRequest } from './compare/compare-clips.ts';
+export { compareClips } from './compare/compare-clips.ts';
 export type { CompareContext, CompareRequest, ModelComparison } from './compare/compare-model.ts';
 export { compareModel } from './compare/compare-model.ts';
 export type {

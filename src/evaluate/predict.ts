@@ -65,6 +65,22 @@ export async function predictDataset(
   pictures: readonly Pick<LabelledPicture, 'path'>[],
   options: PredictOptions = {},
 ): Promise<Predictions & { readonly ranWith: RanWith }> {
+  const detector = await openPredictor(model, options);
+  try {
+    const predictions: PicturePrediction[] = [];
+    for await (const prediction of predictPictures(detector, pictures, options.signal)) {
+      predictions.push(prediction);
+      options.onPicture?.(predictions.length, pictures.length);
+    }
+    const { classNames } = detector;
+    return { classNames, pictures: predictions, ranWith: describeRun(model, detector) };
+  } finally {
+    await detector.close();
+  }
+}
+
+/** The detector that predicts; the caller closes it. */
+export async function openPredictor(model: string, options: PredictOptions): Promise<OpenDetector> {
   const { conf, maxDet, sessions } = { ...PREDICT_DEFAULTS, ...options };
   const { iou, agnostic, suppression = 'auto', classes } = options;
   const detector = await openDetector(
@@ -83,19 +99,14 @@ export async function predictDataset(
   );
   try {
     options.onOpened?.(detector);
-    const predictions: PicturePrediction[] = [];
-    for await (const prediction of predictPictures(detector, pictures, options.signal)) {
-      predictions.push(prediction);
-      options.onPicture?.(predictions.length, pictures.length);
-    }
-    const { classNames } = detector;
-    return { classNames, pictures: predictions, ranWith: describeRun(model, detector) };
-  } finally {
+  } catch (error) {
     await detector.close();
+    throw error;
   }
+  return detector;
 }
 
-function describeRun(path: string, { model, suppression, iou, agnostic }: OpenDetector): RanWith {
+export function describeRun(path: string, { model, suppression, iou, agnostic }: OpenDetector): RanWith {
   const score = model.calibrator === undefined ? 'raw' : 'calibrated';
   return { path, modelSha256: model.file.sha256, score, suppression, iou, agnostic };
 }

@@ -274,7 +274,12 @@ describe('compare refuses', () => {
       () => [`source=${set.images}`, 'by=light', 'single_cls=True'],
       /need labels/,
     ],
-    ['videos', 4, () => [`source=${file('samples/clips/day.mp4')}`, 'against=x'], /not a folder; videos/],
+    [
+      'a single picture',
+      4,
+      () => [`source=${set.images}/../../street/data.yaml.jpg`, 'against=x'],
+      /does not exist/,
+    ],
     [
       'sets of other classes',
       4,

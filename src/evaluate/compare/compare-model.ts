@@ -30,7 +30,7 @@ export interface ModelComparison {
   /** Of the model. */
   readonly classNames: readonly string[];
   readonly source: string;
-  readonly rule: SliceRule['kind'];
+  readonly rule: SliceRule['kind'] | 'clips';
   /** The first slice. */
   readonly reference: string;
   readonly report: CompareReport;

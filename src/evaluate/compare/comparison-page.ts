@@ -61,11 +61,14 @@ export function comparisonPage({ comparison, charts, numbers }: ComparisonPage):
 }
 
 function measuredSection({ report, remarks }: ModelComparison): ReportSection {
-  const { resamples, seenScore, pairIou, threshold } = report.convention;
+  const { resamples, seenScore, pairIou, threshold, timeBlocks } = report.convention;
+  const drawn = timeBlocks === null ? 'pictures within their cameras' : 'blocks of time';
   const intervals =
-    `Intervals: 95 %, ${resamples} resamples of whole pictures within their cameras. ` +
+    `Intervals: 95 %, ${resamples} resamples of whole ${drawn}. ` +
     `Fixed threshold ${threshold.toFixed(3)}; scores below ${seenScore} count as not found; things are the same from an IoU of ${pairIou} on. ` +
-    'A change within cameras compares each camera with itself; pooled takes all pictures as of one camera; whole cameras drawn says what other cameras could give.';
+    (timeBlocks === null
+      ? 'A change within cameras compares each camera with itself; pooled takes all pictures as of one camera; whole cameras drawn says what other cameras could give.'
+      : 'Both clips count as of one camera. Intervals of flicker draw whole tracks.');
   return {
     title: 'How it was measured',
     blocks: [...remarks, intervals].map((text) => ({ kind: 'text', text })),
@@ -101,7 +104,27 @@ function factsOf(comparison: SliceComparison): ReportFact[] {
   ];
 }
 
+function clipTable({ slices, convention }: CompareReport): ReportBlock {
+  const columns = ['slice', 'frames', 'blocks of time', 'boxes', 'tracks', 'flicker', 'jitter'];
+  const text = (figure: Figure | undefined): TableCell => (figure === undefined ? null : figureText(figure));
+  return {
+    kind: 'table',
+    caption: `Without labels: what the model says, not whether it is right; flicker: how often a track crosses ${convention.threshold.toFixed(3)} from frame to frame; jitter: step of its score`,
+    columns: columns.map((label) => ({ label })),
+    rows: slices.map(({ name, pictures, blocks, detections, flicker }) => [
+      name,
+      pictures,
+      blocks,
+      detections,
+      flicker?.tracks ?? null,
+      text(flicker?.rate),
+      text(flicker?.jitter),
+    ]),
+  };
+}
+
 function sliceTable(report: CompareReport): ReportBlock {
+  if (report.convention.timeBlocks !== null) return clipTable(report);
   const value = (figure: Figure | undefined): TableCell =>
     figure?.kind === 'estimate' ? figure.value : null;
   const labelled = report.slices.some(({ evaluation }) => evaluation !== null);

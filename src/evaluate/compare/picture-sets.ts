@@ -32,11 +32,13 @@ export async function loadPictureSet(request: PictureSetRequest): Promise<Pictur
 async function loadFolder(path: string): Promise<PictureSet> {
   const found = await stat(path).catch(() => undefined);
   if (found === undefined) {
-    throw new DataError(`source=${path}: it does not exist`, { hint: 'name a folder of pictures' });
+    throw new DataError(`source=${path}: it does not exist`, {
+      hint: 'name a folder of pictures, or a clip',
+    });
   }
   if (!found.isDirectory()) {
-    throw new DataError(`source=${path}: not a folder; videos and single pictures are not compared`, {
-      hint: 'compare two folders of pictures; ffmpeg -i video.mp4 -vf fps=1 folder/camera-%05d.jpg makes one of a video',
+    throw new DataError(`${path}: not a folder; single pictures are not compared, nor a clip with pictures`, {
+      hint: 'compare two folders of pictures, or two clips: source=day.mp4 against=dusk.mp4',
     });
   }
   const entries = await readdir(path, { recursive: true, withFileTypes: true });

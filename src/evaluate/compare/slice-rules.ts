@@ -71,7 +71,7 @@ export async function slicePictures(
   context: SliceContext = {},
 ): Promise<SlicedPictures> {
   const found = await slicesOf(set, rule, context);
-  const sliced = { ...found, slices: chosenSlices(found.slices, context) };
+  const sliced = { ...found, slices: inChosenOrder(found.slices, context) };
   const [only, other] = sliced.slices;
   if (only === undefined) {
     throw new DataError(`${set.source}: no picture belongs to a slice`, {
@@ -93,7 +93,11 @@ export async function slicePictures(
   return { ...sliced, ...(classNames && { classNames }) };
 }
 
-function chosenSlices(slices: readonly PictureSlice[], { names, reference }: SliceContext): PictureSlice[] {
+/** The slices that are wanted, the reference first. */
+export function inChosenOrder<Slice extends PictureSlice>(
+  slices: readonly Slice[],
+  { names, reference }: Pick<SliceContext, 'names' | 'reference'>,
+): Slice[] {
   const one = (name: string) => {
     const slice = slices.find((other) => other.name === name);
     if (slice !== undefined) return slice;
