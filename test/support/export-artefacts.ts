@@ -10,15 +10,12 @@ import {
   findQuality,
   loadModelFile,
   ownFormat,
-  pictureInput,
   type QualityLayer,
   readMetadata,
   serialize,
   withQualityForm,
   withSals,
 } from '#onnx';
-import { withDeepstreamRows } from '../../export/passes/deepstream-rows.ts';
-import { withFreeBatch } from '../../export/passes/free-batch.ts';
 import { writeStreetSet } from './street-set.ts';
 import { type HostFamily, tinyHost } from './tiny-hosts.ts';
 
@@ -36,6 +33,7 @@ const PLAIN: ExportSettings = {
 const INT8 = { method: 'percentile', weightBits: 8 } as const;
 const CPU = { precision: 'int8', quantise: { ...INT8, placement: 'cpu' } } as const;
 const TENSORRT = { precision: 'int8', quantise: { ...INT8, placement: 'tensorrt' } } as const;
+const DEEPSTREAM = { format: 'deepstream', decode: true } as const;
 const HALF = { precision: 'float16' } as const;
 
 /** Of our own detector. */
@@ -48,6 +46,8 @@ const OWN: Readonly<Record<string, Partial<ExportSettings>>> = {
   'int8-cpu': CPU,
   'int8-cpu-uint8': { ...CPU, uint8: true },
   'int8-tensorrt': TENSORRT,
+  deepstream: DEEPSTREAM,
+  'deepstream-half-topk': { ...DEEPSTREAM, ...HALF, topAnchors: 100 },
 };
 
 /** Of detectors as others build them. */
@@ -56,10 +56,8 @@ const STOCK: Readonly<Record<string, Partial<ExportSettings>>> = {
   'decoded-uint8-topk': { decode: true, uint8: true, topAnchors: 20 },
   'decoded-half': { ...HALF, decode: true },
   'int8-cpu': CPU,
+  deepstream: DEEPSTREAM,
 };
-
-/** Which of them are also written as DeepStream reads them. */
-const FOR_DEEPSTREAM = ['own-float32', 'own-half', 'yolox-decoded', 'nanodet-decoded', 'yolov8-decoded'];
 
 const FAMILIES: readonly HostFamily[] = ['yolox', 'nanodet', 'yolov5', 'yolov8'];
 
@@ -76,7 +74,9 @@ export async function writeArtefacts(folder: string): Promise<readonly Artefact[
   const frames = { sources: [street.images], most: 1 };
   const artefacts: Artefact[] = [];
   const write = async (name: string, model: string, settings: Partial<ExportSettings>, more = {}) => {
-    const path = join(folder, `${name}.onnx`);
+    // A folder of its own: DeepStream's files have one name.
+    const path = join(folder, name, `${name}.onnx`);
+    await mkdir(join(folder, name));
     await exportModel({
       model,
       settings: { ...PLAIN, ...settings },
@@ -101,25 +101,11 @@ export async function writeArtefacts(folder: string): Promise<readonly Artefact[
     for (const [form, settings] of Object.entries(STOCK))
       await write(`${family}-${form}`, model, settings, more);
   }
-  // It decodes and chooses its rows itself.
+  // It chooses its rows itself, from one picture: not for DeepStream, which feeds several.
   const endToEnd = join(folder, 'hosts', 'yolo26.onnx');
   await writeFile(endToEnd, serialize(tinyHost('yolo26')));
   for (const form of ['decoded', 'int8-cpu']) await write(`yolo26-${form}`, endToEnd, STOCK[form] ?? {});
-  return [...artefacts, ...(await forDeepstream(folder, artefacts))];
-}
-
-async function forDeepstream(folder: string, artefacts: readonly Artefact[]): Promise<readonly Artefact[]> {
-  return Promise.all(
-    artefacts
-      .filter(({ name }) => FOR_DEEPSTREAM.includes(name))
-      .map(async ({ name, path: from }) => {
-        const { model } = await loadModelFile(from);
-        const path = join(folder, `${name}-deepstream.onnx`);
-        const free = withFreeBatch(model, { picture: pictureInput(model) });
-        await writeFile(path, serialize(withDeepstreamRows(free, { uncertainty: 'auto' }).model));
-        return { name: `${name}-deepstream`, path };
-      }),
-  );
+  return artefacts;
 }
 
 /** Weights of the distilled layer are random: who reads the graph does not mind. */
