@@ -40,7 +40,7 @@ export const BENCH_OPTIONS: readonly OptionSpec[] = [
     min: 1,
     max: 10000,
     defaultText: '60',
-    help: 'most frames of a round, the first of the source; they are held in memory',
+    help: 'most frames of a round, held in memory: the first of source=, spread over the split of data=',
     commands: BENCH,
   },
 ];

@@ -21,14 +21,15 @@ export async function readBenchRequest(config: Config): Promise<BenchRequest> {
   }
   const size = config.size('imgsz');
   const labels = readLabels(config);
+  const most = config.number('frames') ?? MOST_FRAMES;
   return {
     models,
     providers: (config.list('device') ?? ['cpu']).map(readProvider),
     threads: (config.list('threads') ?? ['1']).map(readThreads),
     rounds: config.number('rounds') ?? ROUNDS,
     frames: {
-      sources: await readSources(config, labels),
-      most: config.number('frames') ?? MOST_FRAMES,
+      sources: await readSources(config, labels, most),
+      most,
       ...defined('ffmpeg', config.text('ffmpeg')),
     },
     ...defined('labels', labels),
@@ -59,10 +60,17 @@ function readLabels(config: Config): BenchRequest['labels'] {
   return { data, matching: readClassMatching(config), ...defined('split', split) };
 }
 
-/** Without a source, the labelled pictures; without either, the clips that come with the program. */
-async function readSources(config: Config, labels: BenchRequest['labels']): Promise<readonly string[]> {
+/** Without a source, labelled pictures from the whole split; without either, the clips that come with the program. */
+async function readSources(
+  config: Config,
+  labels: BenchRequest['labels'],
+  most: number,
+): Promise<readonly string[]> {
   const source = config.text('source');
   if (source !== undefined) return [source];
   if (labels === undefined) return sampleClips();
-  return chooseSplit(await loadDataset(labels.data), labels.split).pictures.map(({ path }) => path);
+  const { pictures } = chooseSplit(await loadDataset(labels.data), labels.split);
+  const step = Math.max(1, pictures.length / most);
+  const places = Array.from({ length: Math.min(most, pictures.length) }, (_, at) => Math.floor(at * step));
+  return places.flatMap((place) => pictures[place]?.path ?? []);
 }
