@@ -52,7 +52,7 @@ export async function exportModel(request: ExportRequest, context: ExportContext
     const { artefact, gated, notes } = await judge(request, source, built, context);
     const { reference: _, ...gate } = gated;
     const finished = await runPasses(
-      planFinish(request.settings),
+      planFinish(request.settings, source),
       { ...built.draft, model: artefact },
       context,
     );
@@ -169,7 +169,7 @@ function rangesOf(
   source: ExportSource,
   events: Pick<Parameters<typeof measureOn>[0], 'signal' | 'onPicture' | 'onMeasured'>,
 ): Measure {
-  const { quantise, batch = source.batch } = settings;
+  const { quantise } = settings;
   const frames = calibration ?? (pictures.kind === 'frames' ? pictures : undefined);
   if (frames === undefined) {
     return () => {
@@ -181,7 +181,7 @@ function rangesOf(
   return measureOn({
     frames,
     input: source.inputSize,
-    batch,
+    batch: source.batch,
     method: quantise?.method ?? 'min-max',
     ...(threads !== undefined && { threads }),
     ...events,

@@ -47,11 +47,11 @@ export function planPasses(
   source: ExportSource,
   measure: Measure,
 ): readonly ExportPass[] {
-  const { batch = source.batch, decode, uint8, topAnchors, precision } = settings;
+  const { decode, uint8, topAnchors, precision } = settings;
   const isDeepstream = settings.format === 'deepstream';
   const { height, width } = source.inputSize;
   return [
-    pass('static shapes', (model) => withStaticShapes(model, { batch, height, width })),
+    pass('static shapes', (model) => withStaticShapes(model, { batch: source.batch, height, width })),
     pass('fold constants', foldConstants),
     foldingBatchNorm(),
     ...(isDeepstream ? [pass('raise opset', raiseOpset)] : []),
@@ -66,17 +66,16 @@ export function planPasses(
 }
 
 /**
- * What comes after the gate: nothing here changes a number, but only DeepStream reads what comes out. Places of the best
- * anchors depend on whether the batch is free, so they are chosen last.
+ * What comes after the gate: nothing here changes a number, but other rows come out (DeepStream), or of several pictures at
+ * once. Places of the best anchors depend on whether the batch is free, so DeepStream's are chosen last.
  */
-export function planFinish(settings: ExportSettings): readonly ExportPass[] {
-  if (settings.format !== 'deepstream') return [];
-  return [
-    pass('free batch', (model) => withFreeBatch(model, { picture: pictureInput(model) })),
-    ...keepingTop(settings.topAnchors),
-    deepstreamInput(),
-    deepstreamRows(settings),
-  ];
+export function planFinish(settings: ExportSettings, { inputSize }: ExportSource): readonly ExportPass[] {
+  const { format, batch, topAnchors } = settings;
+  const free = pass('free batch', (model) => withFreeBatch(model, { picture: pictureInput(model) }));
+  if (format === 'deepstream')
+    return [free, ...keepingTop(topAnchors), deepstreamInput(), deepstreamRows(settings)];
+  if (batch === undefined) return [];
+  return [free, pass(`batch of ${batch}`, (model) => withStaticShapes(model, { batch, ...inputSize }))];
 }
 
 function keepingTop(count: number | undefined): readonly ExportPass[] {

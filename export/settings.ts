@@ -28,7 +28,7 @@ export interface ExportSettings {
   readonly uint8: boolean;
   /** Rows that leave the graph, the best ones. Default: all. */
   readonly topAnchors?: number;
-  /** Pictures per run. Default: what the model fixes, else 1. */
+  /** Pictures per run, where the model has one or leaves it free. The gate judges it picture by picture. */
   readonly batch?: number;
   readonly opset: number;
   /** Of the head, where `model` carries another one than `reference`: for the name of the file. */

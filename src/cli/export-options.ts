@@ -49,6 +49,15 @@ export const EXPORT_OPTIONS: readonly OptionSpec[] = [
     commands: EXPORT,
   },
   {
+    key: 'batch',
+    type: 'integer',
+    min: 1,
+    max: 256,
+    defaultText: '1; format=deepstream: free',
+    help: 'pictures per run',
+    commands: EXPORT,
+  },
+  {
     key: 'opset',
     type: 'integer',
     min: 13,

@@ -55,6 +55,12 @@ function readSettings(config: Config): ExportSettings {
     });
   }
   const uncertainty = config.text('uncertainty') ?? 'auto';
+  const batch = config.number('batch');
+  if (batch !== undefined && config.number('topk') !== undefined) {
+    throw new ConfigError('batch= and topk= do not go together: the best rows are chosen for one picture', {
+      hint: 'leave one of them away',
+    });
+  }
   return {
     format,
     precision: int8 ? 'int8' : half ? 'float16' : 'float32',
@@ -63,6 +69,7 @@ function readSettings(config: Config): ExportSettings {
     uint8,
     opset: config.number('opset') ?? 17,
     ...defined('topAnchors', config.number('topk')),
+    ...defined('batch', batch === 1 ? undefined : batch),
     ...defined('quantise', int8 ? readQuantise(config, format) : undefined),
   };
 }

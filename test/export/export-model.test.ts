@@ -4,6 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
+import { predictDataset } from '#evaluate';
 import { loadModelFile, readMetadata } from '#onnx';
 import { openDetector } from '#runtime';
 import { exportModel } from '../../export/export-model.ts';
@@ -48,6 +49,7 @@ function request(settings: Partial<ExportSettings>, more: Partial<ExportRequest>
   };
 }
 
+const pictures = () => readdirSync(street.images).map((name) => ({ path: join(street.images, name) }));
 const written = () => readdirSync(folder).filter((name) => name.startsWith('out'));
 const clear = () => {
   for (const name of written()) rmSync(join(folder, name));
@@ -72,6 +74,20 @@ describe('exportModel', () => {
     await detector.close();
     expect(detector.capabilities).toMatchObject({ distribution: 'bins', boxVariance: true });
     expect(detector.model.finding.layout).toMatchObject({ kind: 'edge-detect', anchorCount: 1000 });
+  });
+
+  it('takes several pictures at once, and finds in each what one finds alone', {
+    timeout: 60_000,
+  }, async () => {
+    clear();
+    const { manifest, paths } = await exportModel(request({ batch: 3 }));
+    expect(manifest.input.shape).toEqual([3, 3, 192, 320]);
+    const several = await predictDataset(paths.model, pictures());
+    const alone = await predictDataset(MODEL, pictures());
+    const rounded = ({ pictures: found }: typeof alone) =>
+      found.map(({ detections }) => detections.map(({ classId, score }) => [classId, score.toFixed(4)]));
+    expect(rounded(alone).flat().length).toBeGreaterThan(20);
+    expect(rounded(several)).toEqual(rounded(alone));
   });
 
   it('halves a model, and says so where it is opened', { timeout: 60_000 }, async () => {
