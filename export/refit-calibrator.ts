@@ -1,7 +1,7 @@
 // After int8 the scores are others: a calibrator that the source carried is fitted anew on what was exported.
 import { DataError, ModelError, parseFittedSuppression } from '#core';
-import { loadDataset, type SplitName } from '#data/datasets';
-import { calibrateModel } from '#evaluate';
+import { loadDataset } from '#data/datasets';
+import { calibrateModel, chooseSplit, otherSplit } from '#evaluate';
 import { type ModelProto, readCalibrator, readMetadata, withCalibrator } from '#onnx';
 import type { ExportRequest } from './settings.ts';
 
@@ -30,7 +30,8 @@ export async function refitCalibrator(
     notes: [`the calibrator of the source stays as it is, fitted on its float scores: ${why}`],
   });
   if (pictures.kind !== 'labelled') return keep('a new one needs labels (data=)');
-  const split = await otherSplit(pictures.data, pictures.split);
+  const dataset = await loadDataset(pictures.data);
+  const split = otherSplit(dataset, chooseSplit(dataset, pictures.split).split);
   if (split === undefined) return keep(`${pictures.data} has no labelled pictures besides those of the gate`);
   try {
     const { stored: fitted, study } = await calibrateModel(
@@ -56,13 +57,4 @@ export async function refitCalibrator(
     if (error instanceof DataError && !(error instanceof ModelError)) return keep(error.message);
     throw error;
   }
-}
-
-/** The first split with pictures that is not the one of the gate. */
-async function otherSplit(data: string, gate: SplitName | undefined): Promise<SplitName | undefined> {
-  const { splits } = await loadDataset(data);
-  const judged = gate ?? (['val', 'test'] as const).find((name) => (splits[name]?.length ?? 0) > 0);
-  return (['train', 'val', 'test'] as const).find(
-    (name) => name !== judged && (splits[name]?.length ?? 0) > 0,
-  );
 }

@@ -1,5 +1,5 @@
 // Gives tensors other names, so that a pass can use theirs for what it writes itself.
-import { copyMessage, FreeNames, type GraphProto, graphOf, type ModelProto, type NodeProto } from '#onnx';
+import { copyMessage, FreeNames, graphOf, type ModelProto, renamedGraph } from '#onnx';
 
 interface Renamed {
   readonly model: ModelProto;
@@ -21,32 +21,4 @@ export function freeTensorNames(model: ModelProto, wanted: readonly string[]): R
   const nameOf = (name: string) => names.get(name) ?? name;
   if (names.size === 0) return { model, nameOf };
   return { model: copyMessage(model, { graph: renamedGraph(graph, nameOf) }), nameOf };
-}
-
-/** Graphs inside a node (If, Loop) read outer names too, so they are renamed all the way down. */
-function renamedGraph(graph: GraphProto, nameOf: (name: string) => string): GraphProto {
-  const named = <T extends { name: string }>(items: readonly T[]): T[] =>
-    items.map((item) => copyMessage(item, { name: nameOf(item.name) } as Partial<T>));
-  return copyMessage(graph, {
-    node: graph.node.map((made) => renamedNode(made, nameOf)),
-    initializer: named(graph.initializer),
-    input: named(graph.input),
-    output: named(graph.output),
-    valueInfo: named(graph.valueInfo),
-    quantizationAnnotation: graph.quantizationAnnotation.map((annotation) =>
-      copyMessage(annotation, { tensorName: nameOf(annotation.tensorName) }),
-    ),
-  });
-}
-
-function renamedNode(made: NodeProto, nameOf: (name: string) => string): NodeProto {
-  return copyMessage(made, {
-    input: made.input.map(nameOf),
-    output: made.output.map(nameOf),
-    attribute: made.attribute.map((attribute) =>
-      attribute.g === undefined
-        ? attribute
-        : copyMessage(attribute, { g: renamedGraph(attribute.g, nameOf) }),
-    ),
-  });
 }

@@ -1,7 +1,7 @@
 // What lies behind the last convolutions of a detector: the arithmetic that makes boxes and scores of their results.
 // Half floats and bytes are too coarse for it: a half moves a coordinate above 512 by up to a quarter px, and one 8-bit
 // scale over boxes and scores sets every score to 0. Found by walking from the outputs, never by name.
-import type { GraphView, NodeProto } from '#onnx';
+import { type GraphView, MOVES, type NodeProto } from '#onnx';
 
 export interface FloatTail {
   /** Nodes from which an output is reached without a convolution between, that of a distribution's mean included. */
@@ -11,21 +11,6 @@ export interface FloatTail {
 }
 
 const CONVOLUTIONS = new Set(['Conv', 'ConvTranspose']);
-
-/** Operators that put numbers elsewhere without changing them. */
-export const MOVES: ReadonlySet<string> = new Set([
-  'Flatten',
-  'Gather',
-  'Identity',
-  'MaxPool',
-  'Reshape',
-  'Resize',
-  'Slice',
-  'Split',
-  'Squeeze',
-  'Transpose',
-  'Unsqueeze',
-]);
 
 export function floatTail(view: GraphView): FloatTail {
   const nodes = new Set<NodeProto>();

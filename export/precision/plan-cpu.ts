@@ -1,8 +1,7 @@
 // Placement for ONNX Runtime on the CPU: results of convolutions and of what lies between them are bytes too, since it
 // keeps a convolution float whose result is float.
 import type { GraphView, NodeProto } from '#onnx';
-import { attributeInt } from '#onnx';
-import { MOVES } from './float-tail.ts';
+import { attributeInt, MOVES } from '#onnx';
 import { keptConvolutions, type PlanContext, type QuantisationPlan } from './quantisation-plan.ts';
 import { givesPlaces } from './raise-opset.ts';
 import { type ActivationScale, unsignedScale } from './scales.ts';

@@ -4,8 +4,8 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { basename, join } from 'node:path';
 import { ConfigError, ModelError } from '#core';
-import { type LabelledPicture, loadDataset } from '#data/datasets';
-import { chooseSplit } from '#evaluate';
+import { loadDataset } from '#data/datasets';
+import { chooseSplit, otherSplit } from '#evaluate';
 import type { ExportContext, ExportRequest } from '#export';
 import {
   type CompactQuality,
@@ -105,10 +105,8 @@ async function picturesFor(form: CompactQuality, { pictures }: ExportRequest) {
   }
   const dataset = await loadDataset(pictures.data);
   const judged = chooseSplit(dataset, pictures.split).split;
-  for (const split of ['train', 'val', 'test'] as const) {
-    const found: readonly LabelledPicture[] = dataset.splits[split] ?? [];
-    if (split !== judged && found.length > 0) return { split, pictures: found };
-  }
+  const split = otherSplit(dataset, judged);
+  if (split !== undefined) return { split, pictures: dataset.splits[split] ?? [] };
   throw new ConfigError(
     `${pictures.data} has only the split ${judged}, on which the export is judged: nothing is left to distil head=${form} on`,
     { hint: 'give a data set with train and val' },

@@ -1,7 +1,7 @@
 // The words of `export` as a request: what is written, and on which pictures it is judged.
 import { ConfigError, type HeadKind } from '#core';
 import { loadDataset, type SplitName } from '#data/datasets';
-import { chooseSplit } from '#evaluate';
+import { chooseSplit, otherSplit } from '#evaluate';
 import type { ExportRequest, ExportSettings, GateFloors, Placement, QuantiseSettings } from '#export';
 import { type Ffmpeg, locateFfmpeg, readNames } from '#runtime';
 import type { Config } from './config.ts';
@@ -131,9 +131,7 @@ async function ffmpegFor(
 async function otherPictures(data: string, split: SplitName | undefined, most: number) {
   const dataset = await loadDataset(data);
   const judged = chooseSplit(dataset, split).split;
-  const other = (['train', 'val', 'test'] as const).find(
-    (name) => name !== judged && (dataset.splits[name]?.length ?? 0) > 0,
-  );
+  const other = otherSplit(dataset, judged);
   if (other === undefined) {
     throw new ConfigError(`${data} has only the split ${judged}, on which the export is judged`, {
       hint: 'name other pictures for the ranges of activations with calibration=',

@@ -68,6 +68,6 @@ export { detectionTable } from './tables.ts';
 export type { DetectionsValidation, ValidateDetectionsRequest } from './val/validate-detections.ts';
 export { validateDetections } from './val/validate-detections.ts';
 export type { ModelValidation, ValidateContext, ValidateRequest } from './val/validate-model.ts';
-export { chooseSplit, validateModel } from './val/validate-model.ts';
+export { chooseSplit, otherSplit, validateModel } from './val/validate-model.ts';
 export type { WriteValidationOptions } from './val/write-validation.ts';
 export { writeValidation } from './val/write-validation.ts';

@@ -1,9 +1,9 @@
 // The calibrator that a model of ours carries in its metadata key `edge_detect`.
 import type { StoredCalibrator } from '#core';
 import { ModelError, parseStoredCalibrator } from '#core';
-import { copyMessage } from './graph.ts';
 import { ownFormat } from './head-finder/own-format.ts';
 import { type ModelMetadata, readMetadata } from './metadata.ts';
+import { withMetadataEntry } from './metadata-entry.ts';
 import type { ModelProto } from './proto/onnx_pb.ts';
 
 const KEY = 'edge_detect';
@@ -33,8 +33,5 @@ export function withCalibrator(model: ModelProto, calibrator: StoredCalibrator |
   }
   const { calibrator: _, ...rest } = JSON.parse(edgeDetect) as Record<string, unknown>;
   const value = JSON.stringify(calibrator === undefined ? rest : { ...rest, calibrator });
-  const metadataProps = model.metadataProps.map((entry) =>
-    entry.key === KEY ? copyMessage(entry, { value }) : entry,
-  );
-  return copyMessage(model, { metadataProps });
+  return withMetadataEntry(model, KEY, value);
 }

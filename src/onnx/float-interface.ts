@@ -4,8 +4,9 @@
 import { create } from '@bufbuild/protobuf';
 import { node } from './builder.ts';
 import { copyMessage, withGraph } from './graph.ts';
-import type { GraphProto, ModelProto, NodeProto, ValueInfoProto } from './proto/onnx_pb.ts';
+import type { ModelProto, NodeProto, ValueInfoProto } from './proto/onnx_pb.ts';
 import { TypeProtoSchema } from './proto/onnx_pb.ts';
+import { renamedNode } from './renamed-graph.ts';
 import { ElementType } from './tensor.ts';
 
 /** The model with float32 in the place of every float16 or double input and output; names stay. */
@@ -36,26 +37,6 @@ function cast(from: string, to: string, elementType: number, taken: Set<string>)
   const made = node('Cast', [from], [to], { to: BigInt(elementType) });
   made.name = freeName(`${from}_to_${to}`, taken);
   return made;
-}
-
-/** Sub-graphs (If, Loop) may read outer names too, so they are renamed all the way down. */
-function renamedNode(original: NodeProto, rename: (name: string) => string): NodeProto {
-  return copyMessage(original, {
-    input: original.input.map(rename),
-    output: original.output.map(rename),
-    attribute: original.attribute.map((attribute) =>
-      attribute.g === undefined
-        ? attribute
-        : copyMessage(attribute, { g: renamedGraph(attribute.g, rename) }),
-    ),
-  });
-}
-
-function renamedGraph(inside: GraphProto, rename: (name: string) => string): GraphProto {
-  return copyMessage(inside, {
-    node: inside.node.map((original) => renamedNode(original, rename)),
-    output: inside.output.map((value) => copyMessage(value, { name: rename(value.name) })),
-  });
 }
 
 function freeName(name: string, taken: Set<string>): string {

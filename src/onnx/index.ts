@@ -85,6 +85,7 @@ export type { Dequantised } from './passes/dequantise.ts';
 export { dequantise, isQuantised } from './passes/dequantise.ts';
 export type { FoldedBatchNorm } from './passes/fold-batch-norm.ts';
 export { foldBatchNorm } from './passes/fold-batch-norm.ts';
+export { MOVES } from './passes/moves.ts';
 export { FreeNames, nodeLabel, prune } from './passes/prune.ts';
 export type { SalsOptions, SalsReference } from './passes/sals.ts';
 export { withSals } from './passes/sals.ts';
@@ -98,6 +99,7 @@ export type {
   TensorProto,
   ValueInfoProto,
 } from './proto/onnx_pb.ts';
+export { renamedGraph } from './renamed-graph.ts';
 export type { SalsRecord } from './sals-record.ts';
 export { describeSals, readSals } from './sals-record.ts';
 export { deserialize, serialize } from './serialize.ts';

@@ -1,8 +1,8 @@
 // What a model of ours says about the scaling of its class logits, in its metadata key `edge_detect`.
 import { type LogitRange, ModelError } from '#core';
-import { copyMessage } from './graph.ts';
 import { ownFormat } from './head-finder/own-format.ts';
 import { type ModelMetadata, readMetadata } from './metadata.ts';
+import { withMetadataEntry } from './metadata-entry.ts';
 import type { ModelProto } from './proto/onnx_pb.ts';
 
 /** Entry `sals`: sample-adaptive logit scaling stands in the graph. */
@@ -47,12 +47,7 @@ export function readSals(metadata: ModelMetadata): SalsRecord | undefined {
 /** The model with the record in its metadata. */
 export function withSalsRecord(model: ModelProto, record: SalsRecord): ModelProto {
   const own = JSON.parse(readMetadata(model).edgeDetect ?? '{}') as Record<string, unknown>;
-  const value = JSON.stringify({ ...own, sals: record });
-  return copyMessage(model, {
-    metadataProps: model.metadataProps.map((entry) =>
-      entry.key === 'edge_detect' ? copyMessage(entry, { value }) : entry,
-    ),
-  });
+  return withMetadataEntry(model, 'edge_detect', JSON.stringify({ ...own, sals: record }));
 }
 
 /** One line for people. */

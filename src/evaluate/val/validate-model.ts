@@ -112,3 +112,10 @@ function byRisingId(pictures: readonly LabelledPicture[]): readonly LabelledPict
   if (!pictures.every(({ id }) => typeof id === 'number')) return pictures;
   return [...pictures].sort((a, b) => Number(a.id) - Number(b.id));
 }
+
+/** The first split with pictures besides the one that is judged, train first: what may be fitted or measured on. */
+export function otherSplit({ splits }: Dataset, judged: SplitName): SplitName | undefined {
+  return (['train', 'val', 'test'] as const).find(
+    (name) => name !== judged && (splits[name]?.length ?? 0) > 0,
+  );
+}

@@ -7,24 +7,12 @@ import { alongAxis, cannot, numbers, weightScale } from './channel-values.ts';
 import { type ConstantValue, constantValue } from './constant-value.ts';
 import { dequantisedTensor } from './dequantised-tensor.ts';
 import { type IntegerTail, integerTail } from './integer-tail.ts';
+import { MOVES } from './moves.ts';
 import { FreeNames, namesRead } from './prune.ts';
 import { lowestValue } from './quantised-range.ts';
 
-/** Operators that move numbers about without changing them: on quantised data they mean the same on its twin. */
-const MOVES = new Set([
-  'Concat',
-  'Flatten',
-  'Gather',
-  'Identity',
-  'MaxPool',
-  'Reshape',
-  'Resize',
-  'Slice',
-  'Split',
-  'Squeeze',
-  'Transpose',
-  'Unsqueeze',
-]);
+/** On quantised data these mean the same on its float twin. */
+const TWINNED: ReadonlySet<string> = new Set([...MOVES, 'Concat']);
 
 interface Operand {
   /** Float tensor. */
@@ -113,7 +101,7 @@ export class Dequantiser {
     const [first] = quantised;
     if (first) {
       const data = node.opType === 'Concat' ? node.input.length : 1;
-      if (node.domain !== '' || !MOVES.has(node.opType) || quantised.length !== data) {
+      if (node.domain !== '' || !TWINNED.has(node.opType) || quantised.length !== data) {
         throw cannot(node, `works on quantised numbers, those of ${first.name}`);
       }
       const scale = quantised.length === 1 ? first.scale : undefined;
