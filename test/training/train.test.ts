@@ -96,7 +96,7 @@ describe('args.yaml', () => {
       }),
     );
     for (const key of raw.keys()) {
-      expect(OPTIONS.find((option) => option.key === key)?.commands).toContain('train');
+      expect(OPTIONS.some((option) => option.key === key && option.commands.includes('train')), key).toBe(true);
     }
     const again = readTrainRequest(readConfig('train', raw, []));
     expect(toArguments(completeRequest(again))).toEqual(stored);
