@@ -36,6 +36,7 @@ export type {
   SessionInput,
   SessionOptions,
 } from './session/session.ts';
+export { providerName } from './session/session.ts';
 export type { AnnotatedPicturesOptions } from './sinks/annotated-pictures.ts';
 export { createAnnotatedPictures } from './sinks/annotated-pictures.ts';
 export type { AnnotatedVideoOptions } from './sinks/annotated-video.ts';

@@ -27,14 +27,15 @@ import {
 } from '#onnx';
 import { type CalibratorChoice, chooseCalibrator } from './choose-calibrator.ts';
 import { COCO_NAMES } from './coco-names.ts';
-import { type PreparedSession, prepareOrtNodeSession } from './session/ort-node.ts';
-import type { Provider, Session, SessionInput } from './session/session.ts';
+import { prepareSession } from './session/open-session.ts';
+import type { PreparedSession, Session, SessionInput, SessionOptions } from './session/session.ts';
 
 /** What must be reported: `auto` takes what the model has; the others fail where it lacks it. */
 export type UncertaintyRequest = 'auto' | 'box' | 'score' | 'all' | 'none';
 
 /** How a model file is read and where it runs. */
-export interface ModelOptions {
+export interface ModelOptions
+  extends Partial<Pick<SessionOptions, 'provider' | 'threads' | 'ortLibrary' | 'providerOptions'>> {
   /** Input size where the file leaves it free; rounded up to the stride. */
   readonly imageSize?: Size;
   /** Forces the head's kind where it cannot be told. */
@@ -46,9 +47,6 @@ export interface ModelOptions {
   readonly uncertainty?: UncertaintyRequest;
   /** Default: the calibrator that the model carries. */
   readonly calibrator?: CalibratorChoice;
-  readonly provider?: Provider;
-  /** Threads of one inference. */
-  readonly threads?: number;
   /** Sessions side by side. */
   readonly sessions?: number;
 }
@@ -86,16 +84,22 @@ const UNKNOWN_CLASS_COUNT = 1000;
  */
 export async function openModel(path: string, options: ModelOptions = {}): Promise<OpenModel> {
   // The threads load the runtime while the file is read and edited here.
-  const prepared = Array.from({ length: options.sessions ?? 1 }, prepareOrtNodeSession);
+  const sessionOptions: SessionOptions = {
+    provider: options.provider ?? { kind: 'cpu' },
+    threads: options.threads ?? 1,
+    ...(options.ortLibrary !== undefined && { ortLibrary: options.ortLibrary }),
+    ...(options.providerOptions !== undefined && { providerOptions: options.providerOptions }),
+  };
+  const prepared = Array.from({ length: options.sessions ?? 1 }, () => prepareSession(sessionOptions));
   try {
     const graph = await prepareGraph(await loadModelFile(path), options);
     const { bytes, file } = graph;
-    const sessionOptions = {
-      provider: options.provider ?? { kind: 'cpu' as const },
-      threads: options.threads ?? 1,
-      ...(file.externalDataFolder === undefined ? {} : { externalDataFolder: file.externalDataFolder }),
+    const { externalDataFolder } = file;
+    const fileOptions = {
+      ...sessionOptions,
+      ...(externalDataFolder !== undefined && { externalDataFolder }),
     };
-    const sessions = await openAll(prepared, (session) => session.open(bytes, path, sessionOptions));
+    const sessions = await openAll(prepared, (session) => session.open(bytes, path, fileOptions));
     return await understand(graph, sessions, options).catch(async (error: unknown) => {
       await Promise.all(sessions.map((session) => session.close()));
       throw error;

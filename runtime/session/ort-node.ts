@@ -5,7 +5,14 @@ import { DeviceError, ModelError } from '#core';
 import { cudaHint, missingCudaLibrary } from './missing-library.ts';
 import { disableTelemetry } from './no-telemetry.ts';
 import type { FromWorker, ToWorker } from './ort-messages.ts';
-import type { InputArray, RunResult, Session, SessionInput, SessionOptions } from './session.ts';
+import type {
+  InputArray,
+  PreparedSession,
+  RunResult,
+  Session,
+  SessionInput,
+  SessionOptions,
+} from './session.ts';
 import { providerName } from './session.ts';
 
 /** Node 20 loads no TypeScript in a worker: from the sources, the built worker is used (`npm run build`). */
@@ -76,17 +83,7 @@ class OrtNodeSession implements Session {
   }
 }
 
-/** A thread that is loading the runtime; the graph can follow while it does. */
-export interface PreparedSession {
-  /**
-   * @param model bytes of an ONNX file; they are copied, the caller keeps his
-   * @throws ModelError when the runtime cannot load the graph, DeviceError when the provider is not usable here
-   */
-  open(model: Uint8Array, modelName: string, options: SessionOptions): Promise<Session>;
-  /** Ends the thread where no session was opened. */
-  discard(): void;
-}
-
+/** A thread loads the runtime at once. */
 export function prepareOrtNodeSession(): PreparedSession {
   disableTelemetry();
   const worker = new Worker(workerUrl());

@@ -8,7 +8,9 @@ export function ortSessionOptions(
   extra: Readonly<Record<string, string>>,
 ): InferenceSession.SessionOptions {
   return {
-    executionProviders: provider.kind === 'cpu' ? ['cpu'] : [{ name: 'cuda', deviceId: provider.index }],
+    executionProviders: [
+      'index' in provider ? { name: provider.kind, deviceId: provider.index } : provider.kind,
+    ],
     intraOpNumThreads: threads,
     interOpNumThreads: 1,
     executionMode: 'sequential',

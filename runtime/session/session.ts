@@ -4,11 +4,21 @@ import type { HeadTensor } from '#core';
 /** Where a graph runs. Asked for is used, or opening fails. */
 export type Provider =
   | { readonly kind: 'cpu' }
-  /** NVIDIA GPU number `index` through ONNX Runtime's CUDA provider. */
-  | { readonly kind: 'cuda'; readonly index: number };
+  /** The first GPU that Vulkan, Metal or Direct3D offers, through ONNX Runtime's WebGPU provider. */
+  | { readonly kind: 'webgpu' }
+  /** NVIDIA GPU number `index` through ONNX Runtime's CUDA or TensorRT provider. */
+  | { readonly kind: 'cuda' | 'tensorrt'; readonly index: number }
+  /** Core number `index` of a Jetson's deep learning accelerator, through the TensorRT provider. */
+  | { readonly kind: 'dla'; readonly index: number }
+  /** A model on an inference server: `kserve://host:port/model`. */
+  | { readonly kind: 'kserve'; readonly url: string };
 
 export interface SessionOptions {
   readonly provider: Provider;
+  /** The ONNX Runtime library to use in place of the one of onnxruntime-node: a Jetson's own, for example. */
+  readonly ortLibrary?: string;
+  /** Options of the provider in the words of ONNX Runtime, `trt_fp16_enable` = `1` for example. */
+  readonly providerOptions?: ReadonlyMap<string, string>;
   /** Threads inside one operator; 1 leaves the other cores to decoding and to other sessions. */
   readonly threads: number;
   /** Folder of the weights that lie outside the model file. */
@@ -36,7 +46,7 @@ export interface RunResult {
 
 /** A loaded graph. Runs one call at a time. */
 export interface Session {
-  /** Provider in effect, as the runtime accepted it: `cpu`, `cuda:0`. */
+  /** Provider in effect, as the runtime accepted it: `cpu`, `cuda:0`, `kserve://host:8001/model`. */
   readonly provider: string;
   readonly outputNames: readonly string[];
   /**
@@ -48,7 +58,19 @@ export interface Session {
   close(): Promise<void>;
 }
 
-/** `cpu`, `cuda:0`. */
+/** A runtime that is being loaded, or a connection that is being made; the graph can follow while it is. */
+export interface PreparedSession {
+  /**
+   * @param model bytes of an ONNX file; they are copied, the caller keeps his
+   * @throws ModelError when the runtime cannot load the graph, DeviceError when the provider is not usable here
+   */
+  open(model: Uint8Array, modelName: string, options: SessionOptions): Promise<Session>;
+  /** Ends what was begun where no session was opened. */
+  discard(): void;
+}
+
+/** `cpu`, `cuda:0`, `kserve://host:8001/model`: what `device=` takes. */
 export function providerName(provider: Provider): string {
-  return provider.kind === 'cpu' ? 'cpu' : `${provider.kind}:${provider.index}`;
+  if (provider.kind === 'kserve') return provider.url;
+  return 'index' in provider ? `${provider.kind}:${provider.index}` : provider.kind;
 }

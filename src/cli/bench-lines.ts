@@ -1,6 +1,7 @@
 // What `bench` prints: one line for each model, device and number of threads.
 import { basename } from 'node:path';
-import { type BenchEntry, type BenchReport, deviceName, type Spread } from '#evaluate';
+import type { BenchEntry, BenchReport, Spread } from '#evaluate';
+import { providerName } from '#runtime';
 import { fixed } from './number-text.ts';
 
 const COLUMNS = [
@@ -46,7 +47,7 @@ function about({ frames, sources, rounds, machine }: BenchReport): string {
 function cellsOf(entry: BenchEntry): string[] {
   const { figures, ratios, rounds, threads } = entry;
   return [
-    deviceName(entry),
+    providerName(entry.provider),
     String(threads),
     fixed(figures?.preMs.median, 2),
     fixed(figures?.inferMs.median, 2),

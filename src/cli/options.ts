@@ -220,8 +220,21 @@ export const OPTIONS: readonly OptionSpec[] = [
     key: 'device',
     type: 'string',
     defaultText: 'cpu',
-    help: 'cpu, auto, or 0 for the first CUDA device',
+    help: 'cpu, auto, 0 for the first CUDA device, tensorrt:0, dla:0, webgpu, kserve://host:port/model',
     commands: [...RUN, 'train', ...JUDGE],
+  },
+  {
+    key: 'ort_library',
+    type: 'string',
+    defaultText: 'ORT_DYLIB_PATH, else that of onnxruntime-node',
+    help: 'the libonnxruntime.so to use: that of a Jetson, for example',
+    commands: [...RUN, 'train', ...JUDGE, 'bench', 'devices'],
+  },
+  {
+    key: 'provider_options',
+    type: 'list',
+    help: 'options of the device in the words of ONNX Runtime: trt_fp16_enable:1,trt_timing_cache_enable:1',
+    commands: [...RUN, ...JUDGE, 'bench'],
   },
   {
     key: 'threads',

@@ -1,7 +1,7 @@
 // A model, or saved detections, over a data set, judged by core's kernels.
 export type { BenchContext, BenchEntry, BenchReport, BenchRequest, Spread } from './bench/bench-models.ts';
 export { benchModels } from './bench/bench-models.ts';
-export { benchResults, deviceName, writeBench } from './bench/write-bench.ts';
+export { benchResults, writeBench } from './bench/write-bench.ts';
 export type { CalibrateRequest, ModelCalibration } from './calibrate/calibrate-model.ts';
 export { calibrateModel } from './calibrate/calibrate-model.ts';
 export { writeConformal } from './calibrate/conformal-file.ts';

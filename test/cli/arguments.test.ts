@@ -82,7 +82,14 @@ describe('values as Python users write them', () => {
     expect(parseDevice('cuda:1')).toEqual({ kind: 'cuda', index: 1 });
     expect(parseDevice('auto')).toBe('auto');
     expect(() => parseDevice('gpuu')).toThrow(ConfigError);
-    expect(() => parseDevice('tensorrt')).toThrow(/not part of this version/);
+    expect(parseDevice('gpu')).toEqual({ kind: 'cuda', index: 0 });
+    expect(parseDevice('TensorRT:1')).toEqual({ kind: 'tensorrt', index: 1 });
+    expect(parseDevice('trt')).toEqual({ kind: 'tensorrt', index: 0 });
+    expect(parseDevice('dla:1')).toEqual({ kind: 'dla', index: 1 });
+    expect(parseDevice('webgpu')).toEqual({ kind: 'webgpu' });
+    expect(parseDevice('kserve://box:8001/Cars')).toEqual({ kind: 'kserve', url: 'kserve://box:8001/Cars' });
+    for (const word of ['', 'cpu:0', 'webgpu:1', 'kserve', 'cuda:', 'tensorrt:x'])
+      expect(() => parseDevice(word)).toThrow(ConfigError);
   });
 
   it('finds the nearest word, swaps included, and none where none is near', () => {

@@ -1,7 +1,7 @@
 // Which engine computes the gradients: what was asked for, or the first of the usual order that works here.
 import { ConfigError, DeviceError } from '#core';
 import type { TrainablePart } from '#onnx';
-import type { Provider } from '#runtime';
+import { type Provider, providerName } from '#runtime';
 import type { Engine, EnginePlan } from './engine.ts';
 import { openOnnxEngine } from './onnx/engine.ts';
 import { tuneOnnxPlan } from './onnx/tune.ts';
@@ -206,7 +206,7 @@ function candidateOf(plan: EnginePlan, searchFrom: string | undefined): Candidat
 /** What is said beside `resume` must be what the run had. */
 function expectSamePlan(plan: EnginePlan, { engine, device, threads, workers }: EngineRequest): void {
   const { name } = candidateOf(plan, undefined);
-  const provider = device === 'auto' ? undefined : device.kind === 'cpu' ? 'cpu' : `cuda:${device.index}`;
+  const provider = device === 'auto' ? undefined : providerName(device);
   const differs = [
     engine !== 'auto' && engine !== plan.engine && engine !== name && `engine=${engine}`,
     provider !== undefined && provider !== plan.backend && `device=${provider}`,

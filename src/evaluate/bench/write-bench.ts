@@ -1,17 +1,12 @@
 // What a comparison of speed leaves in its folder: figures as JSON and CSV, and a chart.
 import { join } from 'node:path';
 import { type Chart, type MetricPanel, metricDots } from '#report';
-import { writeWholeFile } from '#runtime';
+import { providerName, writeWholeFile } from '#runtime';
 import { writeCharts } from '../chart-files.ts';
 import type { BenchEntry, BenchReport } from './bench-models.ts';
 
 const CSV_COLUMNS =
   'model,device,threads,rounds,pre_ms,infer_ms,post_ms,frame_ms,fps,frame_ratio,cpu_ms,cpu_ratio,peak_mib,open_ms,detections,ap50,ap,la_ece0,fault';
-
-/** `cpu`, `cuda:0`. */
-export function deviceName({ provider }: BenchEntry): string {
-  return provider.kind === 'cpu' ? 'cpu' : `${provider.kind}:${provider.index}`;
-}
 
 /**
  * Writes `results.json` with every round, `bench.csv` with medians, and `bench.png` where something was measured.
@@ -32,7 +27,7 @@ export async function writeBench(
 export function benchResults(report: BenchReport) {
   const entries = report.entries.map(({ provider: _, fault, ...entry }, place) => ({
     ...entry,
-    device: deviceName(report.entries[place] as BenchEntry),
+    device: providerName((report.entries[place] as BenchEntry).provider),
     ...(fault && { fault: { message: fault.message, hint: fault.hint } }),
   }));
   return { ...report, entries };
@@ -43,7 +38,7 @@ function benchCsv({ entries }: BenchReport): string {
     const { model, threads, rounds, figures, ratios, labels, fault } = entry;
     const values: readonly (string | number | null | undefined)[] = [
       model,
-      deviceName(entry),
+      providerName(entry.provider),
       threads,
       rounds.length,
       figures?.preMs.median,
@@ -75,7 +70,7 @@ function csvCell(value: string | number | null | undefined): string {
 
 function benchChart({ entries, rounds, frames }: BenchReport): Promise<Chart> {
   const seriesOf = (entry: BenchEntry) =>
-    `${deviceName(entry)}, ${entry.threads} ${entry.threads === 1 ? 'thread' : 'threads'}`;
+    `${providerName(entry.provider)}, ${entry.threads} ${entry.threads === 1 ? 'thread' : 'threads'}`;
   const several = new Set(entries.map(seriesOf)).size > 1;
   const rowOf = (entry: BenchEntry) => ({
     name: entry.name,

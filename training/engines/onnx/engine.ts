@@ -1,7 +1,7 @@
 // The `onnx` engine: gradient graphs of ordinary operators, run by ONNX Runtime in worker threads.
 import type { TrainablePart } from '#onnx';
 import { ElementType, graph, model, node, serialize, valueInfo } from '#onnx';
-import type { Provider } from '#runtime';
+import { type Provider, providerName } from '#runtime';
 import { differentiate } from '../../autodiff/index.ts';
 import type {
   BackwardResult,
@@ -53,7 +53,7 @@ export async function openOnnxEngine(
       throw failed.reason;
     }
   }
-  const backend = provider.kind === 'cpu' ? 'cpu' : `${provider.kind}:${provider.index}`;
+  const backend = providerName(provider);
   return createEngine(part, shards, { engine: 'onnx', backend, threads, workers }, close);
 }
 
