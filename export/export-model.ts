@@ -57,11 +57,7 @@ export async function exportModel(request: ExportRequest, context: ExportContext
       context,
     );
     const passes = [...built.passes, ...finished.passes];
-    const { draft: last } = finished;
-    const model = last.rows
-      ? withOwnMetadata(last.model, { ...source, contract: last.contract, reader: 'DeepStream' })
-      : last.model;
-    const draft = { ...last, model };
+    const { draft } = finished;
     const manifest = await manifestOf(
       request,
       source,
@@ -135,10 +131,12 @@ async function buildArtefact(
     ...(onStage && { onStage }),
   });
   const isOwn = source.finding.layout.kind === 'edge-detect';
+  const { contract, decoded, rows } = draft;
   const model = withOwnMetadata(draft.model, {
-    contract: draft.contract,
+    contract,
     classNames: source.classNames,
-    ...(isOwn && !draft.decoded ? {} : { decoded: draft.decoded }),
+    ...(isOwn && !decoded ? {} : { decoded }),
+    ...(rows && { rows: { suppressed: rows.endToEnd, known: rows.known } }),
   });
   if (measured > 0 && request.calibration === undefined) {
     warnings.push('ranges were measured on the pictures of the gate: calibration= names others');

@@ -1,20 +1,27 @@
 // What an exported file says of itself under the key of our models, so that nothing about it is guessed when it runs.
 import type { PreprocessContract } from '#core';
-import { formatNames, type ModelProto, OWN_FORMAT_VERSION, readMetadata, withMetadataEntry } from '#onnx';
+import {
+  formatNames,
+  type ModelProto,
+  OWN_FORMAT_VERSION,
+  type OwnFormat,
+  readMetadata,
+  withMetadataEntry,
+} from '#onnx';
 
 export interface OwnMetadata {
   readonly contract: PreprocessContract;
   readonly classNames: readonly string[];
   /** Absent for models of ours, whose outputs are those of the wire format. */
   readonly decoded?: boolean;
-  /** The program that the outputs are arranged for, where that is not this one. */
-  readonly reader?: string;
+  /** Where the outputs are rows for DeepStream. */
+  readonly rows?: OwnFormat['rows'];
 }
 
 /** Everything else that stands there (head, calibrator, training) stays. */
 export function withOwnMetadata(
   model: ModelProto,
-  { contract, classNames, decoded, reader }: OwnMetadata,
+  { contract, classNames, decoded, rows }: OwnMetadata,
 ): ModelProto {
   const { edgeDetect, names } = readMetadata(model);
   const before = JSON.parse(edgeDetect ?? '{}') as Record<string, unknown>;
@@ -24,7 +31,7 @@ export function withOwnMetadata(
     classes: classNames,
     preprocess: contract,
     ...(decoded === undefined ? {} : { decoded }),
-    ...(reader === undefined ? {} : { reader }),
+    ...(rows === undefined ? {} : { rows }),
   };
   const named = sameNames(names, classNames)
     ? model

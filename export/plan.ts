@@ -60,22 +60,26 @@ export function planPasses(
     pass('dead nodes', prune),
     ...(precision === 'float16' ? [halving(measure)] : []),
     ...(precision === 'int8' ? [quantising(settings, measure)] : []),
-    ...(isDeepstream ? [] : keepingTop(topAnchors)),
+    // Places of the best anchors depend on whether the batch is free, so they are chosen after it.
+    ...(isDeepstream ? [freeingBatch()] : []),
+    ...keepingTop(topAnchors),
+    ...(isDeepstream ? [deepstreamInput(), deepstreamRows(settings)] : []),
     ...(uint8 ? [preamble()] : []),
   ];
 }
 
-/**
- * What comes after the gate: nothing here changes a number, but other rows come out (DeepStream), or of several pictures at
- * once. Places of the best anchors depend on whether the batch is free, so DeepStream's are chosen last.
- */
-export function planFinish(settings: ExportSettings, { inputSize }: ExportSource): readonly ExportPass[] {
-  const { format, batch, topAnchors } = settings;
-  const free = pass('free batch', (model) => withFreeBatch(model, { picture: pictureInput(model) }));
-  if (format === 'deepstream')
-    return [free, ...keepingTop(topAnchors), deepstreamInput(), deepstreamRows(settings)];
-  if (batch === undefined) return [];
-  return [free, pass(`batch of ${batch}`, (model) => withStaticShapes(model, { batch, ...inputSize }))];
+/** What comes after the gate, which judges picture by picture: several pictures at once, and no other number. */
+export function planFinish(
+  { format, batch }: ExportSettings,
+  { inputSize }: ExportSource,
+): readonly ExportPass[] {
+  if (format === 'deepstream' || batch === undefined) return [];
+  const several = (model: ModelProto) => withStaticShapes(model, { batch, ...inputSize });
+  return [freeingBatch(), pass(`batch of ${batch}`, several)];
+}
+
+function freeingBatch(): ExportPass {
+  return pass('free batch', (model) => withFreeBatch(model, { picture: pictureInput(model) }));
 }
 
 function keepingTop(count: number | undefined): readonly ExportPass[] {

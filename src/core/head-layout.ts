@@ -56,6 +56,8 @@ export interface EndToEndLayout extends LayoutBase {
   readonly stride: number;
   /** False where the rows are one per anchor and still have to be suppressed (DeepStream form). */
   readonly suppressed: boolean;
+  /** A second output `[1, K, 5]`: variance of the score, variances of the four sides in px². Not every column is known. */
+  readonly uncertainty?: { readonly output: string; readonly score: boolean; readonly box: boolean };
 }
 
 /** Four outputs of an in-graph NMS plugin: number of detections, boxes, scores, classes. */

@@ -60,7 +60,9 @@ describe('export', () => {
     });
   });
 
-  it('writes what DeepStream wants, which only DeepStream reads', { timeout: 60_000 }, async () => {
+  it('writes what DeepStream wants, judged in that form, and reads it itself', {
+    timeout: 60_000,
+  }, async () => {
     const words = [`model=${MODEL}`, 'data=street/data.yaml', 'format=deepstream', 'topk=500'];
     const { code, stdout } = await run(...words, 'out=deepstream/');
     expect(code).toBe(3);
@@ -76,9 +78,25 @@ describe('export', () => {
       'labels.txt',
     ]);
     const inspected = await folder.run(['inspect', 'model=deepstream/edge-n-street-deepstream.onnx']);
-    expect(inspected.code).toBe(5);
+    expect(inspected.code).toBe(0);
     expect(inspected.stdout).toContain('output float32[batch, 500, 6], uncertainty float32[batch, 500, 5]');
-    expect(inspected.stderr).toContain('arranged for DeepStream');
+    expect(inspected.stdout).toMatch(/it can say +score, variance of each box side .*, variance of the score/);
+    expect(written.stdout).toMatch(/standard deviation of the score, p99 +\d/);
+    const { lines } = await folder.predict(
+      'model=deepstream/edge-n-street-deepstream.onnx',
+      'source=street/images',
+      'conf=0.05',
+    );
+    const { lines: wanted } = await folder.predict(`model=${MODEL}`, 'source=street/images', 'conf=0.05');
+    expect(lines).toHaveLength(wanted.length);
+    for (const [at, { detections }] of wanted.entries()) {
+      const found = (lines[at] as (typeof wanted)[number]).detections;
+      expect(found).toHaveLength(detections.length);
+      for (const [row, { confidence, score_var }] of detections.entries()) {
+        expect(found[row]?.confidence).toBeCloseTo(confidence, 4);
+        expect(found[row]?.score_var).toBeCloseTo(score_var as number, 4);
+      }
+    }
   });
 
   it('says how to build an engine where TensorRT is not', { timeout: 60_000 }, async () => {

@@ -46,7 +46,7 @@ function createReader(layout: HeadLayout, { input, boxVariance }: DecoderOptions
     case 'yolov8':
       return createYoloV8Reader(layout, boxVariance);
     case 'end-to-end':
-      return createEndToEndReader(layout);
+      return createEndToEndReader(layout, boxVariance);
     case 'nms-outputs':
       return createNmsOutputsReader(layout);
     case 'yolox':

@@ -90,6 +90,7 @@ function capabilitiesOf(layout: HeadLayout, taps: TapPlan): HeadCapabilities {
     case 'raw-dfl':
       return { ...SCORE_ALONE, boxVariance: true, limits: [NO_SCORE_LAW] };
     case 'end-to-end':
+      if (layout.uncertainty) return rowCapabilities(layout.uncertainty);
       return plain(
         taps.boxDistribution
           ? 'the graph chooses its rows itself, and they cannot be traced back to the distribution: no variance of the boxes'
@@ -119,6 +120,21 @@ const NO_SCORE_LAW =
 
 const NO_PASSES =
   'one pass without dropout: no epistemic part of the variance (train with dropout=0.1 mc_passes=8 for that)';
+
+function rowCapabilities({
+  score,
+  box,
+}: NonNullable<Extract<HeadLayout, { kind: 'end-to-end' }>['uncertainty']>): HeadCapabilities {
+  return {
+    scoreDistribution: score ? 'moments' : 'none',
+    epistemic: false,
+    boxVariance: box,
+    limits: [
+      ...(score ? [] : [NO_SCORE_LAW]),
+      ...(box ? [] : ['exported without box_var: no variance of the boxes']),
+    ],
+  };
+}
 
 function ownCapabilities(layout: Extract<HeadLayout, { kind: 'edge-detect' }>): HeadCapabilities {
   const law = layout.qualityBins ? 'bins' : layout.qualityMixture ? 'mixture' : 'moments';

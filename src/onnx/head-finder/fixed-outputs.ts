@@ -4,7 +4,7 @@ import { ModelError } from '#core';
 import { ElementType } from '../tensor.ts';
 import type { HeadFacts, HeadOutput, Proposal, Recogniser } from './facts.ts';
 import { describeOutput } from './facts.ts';
-import { ownFormat } from './own-format.ts';
+import { type OwnRows, ownFormat } from './own-format.ts';
 import { computedBy } from './tail.ts';
 
 /** Number of detections, boxes, scores and classes, as suppression plugins give them. */
@@ -103,11 +103,7 @@ function hasBackground(facts: HeadFacts, scores: HeadOutput, values: number): bo
 /** Our own models say what they are: the key `edge_detect` in the metadata, and outputs under fixed names. */
 export const recogniseOwn: Recogniser = (facts) => {
   const own = ownFormat(facts.metadata);
-  if (own?.reader !== undefined) {
-    throw new ModelError(`the outputs of this file are arranged for ${own.reader}`, {
-      hint: 'run the file that it was exported from, or export with format=onnx',
-    });
-  }
+  if (own?.rows) return [rowsProposal(facts, own.rows)];
   if (!own || own.decoded === false) return [];
   if (own.decoded) return [decodedProposal(facts)];
   const named = (name: string) => facts.outputs.find((output) => output.name === name);
@@ -150,6 +146,32 @@ function decodedProposal(facts: HeadFacts): Proposal {
       ...(named('box_var') ? { boxVar: 'box_var' } : {}),
     },
     evidence: ['the metadata key edge_detect says that the graph decodes: outputs boxes and scores'],
+  };
+}
+
+/** What is exported for DeepStream: its parser knows the same two outputs by name. */
+function rowsProposal(facts: HeadFacts, { suppressed, known }: OwnRows): Proposal {
+  const named = (name: string) => facts.outputs.find((output) => output.name === name);
+  const rows = named('output');
+  const uncertainty = named('uncertainty');
+  if (!rows || (known.length > 0 && !uncertainty)) throw lacks(facts, rows ? 'uncertainty' : 'output');
+  return {
+    layout: {
+      kind: 'end-to-end',
+      classCount: facts.classCount ?? 0,
+      output: rows.name,
+      rowCount: rows.dims[0] ?? 0,
+      stride: rows.dims[1] ?? 0,
+      suppressed,
+      ...(uncertainty && {
+        uncertainty: {
+          output: uncertainty.name,
+          score: known.includes('score'),
+          box: known.includes('box'),
+        },
+      }),
+    },
+    evidence: ['the metadata key edge_detect says that these are rows for DeepStream'],
   };
 }
 

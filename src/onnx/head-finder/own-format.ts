@@ -26,8 +26,16 @@ export interface OwnFormat {
   readonly head?: OwnHead;
   /** The form that an export gave the quality; absent where it is the law that was trained. */
   readonly quality?: CompactQuality;
-  /** The program that the outputs are arranged for, where that is not this one. */
-  readonly reader?: string;
+  /** The outputs are rows of six for DeepStream; what is known of them stands in a second output. */
+  readonly rows?: OwnRows;
+}
+
+/** Output `output[B, N, 6]`, and `uncertainty[B, N, 5]` where anything is known. */
+export interface OwnRows {
+  /** Whether the network has suppressed them itself. */
+  readonly suppressed: boolean;
+  /** What the columns of the second output know. */
+  readonly known: readonly ('score' | 'box')[];
 }
 
 /**
@@ -62,7 +70,7 @@ export function ownFormat({ edgeDetect }: ModelMetadata): OwnFormat | undefined 
     ...(isNames(classes) ? { classes } : {}),
     ...(preprocess === undefined ? {} : { preprocess: contractOf(preprocess) }),
     ...(typeof value['decoded'] === 'boolean' ? { decoded: value['decoded'] } : {}),
-    ...(typeof value['reader'] === 'string' ? { reader: value['reader'] } : {}),
+    ...rowsOf(value['rows']),
     ...headOf(value),
     ...qualityOf(value['head']),
   };
@@ -95,6 +103,18 @@ function headOf({ head, cuts, classes, preprocess }: Readonly<Record<string, unk
 function qualityOf(head: unknown): { readonly quality?: CompactQuality } {
   const form = isRecord(head) ? head['quality'] : undefined;
   return isCompactQuality(form) ? { quality: form } : {};
+}
+
+function rowsOf(value: unknown): { readonly rows?: OwnRows } {
+  if (!isRecord(value)) return {};
+  const { suppressed, known } = value;
+  const names = isNames(known) ? known : [];
+  return {
+    rows: {
+      suppressed: suppressed === true,
+      known: (['score', 'box'] as const).filter((part) => names.includes(part)),
+    },
+  };
 }
 
 function isText(value: unknown): value is string {

@@ -16,7 +16,7 @@ import type { DistributionTap, TapPlan } from './types.ts';
 export function planTaps(model: ModelProto): TapPlan {
   const own = ownFormat(readMetadata(model));
   // The law of our quality is a Softmax with a ramp behind it too, and what there is of the boxes is an output already.
-  if (own && own.decoded !== false) {
+  if (own && (own.decoded !== false || own.rows)) {
     return { outputs: [], notes: ['the outputs of an edge-detect model say all that it knows of its boxes'] };
   }
   return findDistribution(model);
