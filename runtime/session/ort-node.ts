@@ -86,7 +86,8 @@ class OrtNodeSession implements Session {
 /** A thread loads the runtime at once. */
 export function prepareOrtNodeSession(): PreparedSession {
   disableTelemetry();
-  const worker = new Worker(workerUrl());
+  // Options of the program are not handed on: a condition that resolves to sources would break the built worker.
+  const worker = new Worker(workerUrl(), { execArgv: [] });
   const close = () => worker.postMessage({ type: 'close' } satisfies ToWorker);
   let opened = false;
   return {

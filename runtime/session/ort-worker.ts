@@ -3,7 +3,7 @@
 // run is under way would abort the whole process.
 import { parentPort } from 'node:worker_threads';
 import * as ort from 'onnxruntime-node';
-import type { HeadTensor } from '#core';
+import { fromHalfBits, type HeadTensor } from '#core';
 import type { FromWorker, OpenMessage, RunMessage, ToWorker } from './ort-messages.ts';
 import { ortSessionOptions } from './ort-options.ts';
 
@@ -32,6 +32,11 @@ function toHeadTensor(tensor: ort.Tensor): HeadTensor {
   ) {
     return { shape: tensor.dims, data };
   }
+  // Bits as whole numbers up to Node 22; newer versions have an array of their own for it.
+  if (data instanceof Uint16Array && tensor.type === 'float16')
+    return { shape: tensor.dims, data: Float32Array.from(data, fromHalfBits) };
+  if (tensor.type === 'float16')
+    return { shape: tensor.dims, data: Float32Array.from(data as ArrayLike<number>) };
   if (data instanceof Float64Array) return { shape: tensor.dims, data: Float32Array.from(data) };
   throw new Error(`output type ${tensor.type} is not one that a detector head can have`);
 }
