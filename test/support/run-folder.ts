@@ -20,6 +20,7 @@ export interface FoundBox {
   readonly name: string;
   readonly class: number;
   readonly confidence: number;
+  readonly score_var?: number;
   readonly box: Corners;
 }
 
