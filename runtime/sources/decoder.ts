@@ -4,7 +4,6 @@ import type { Readable, Writable } from 'node:stream';
 import type { Size, SourceError } from '#core';
 import {
   buildArguments,
-  type ChildExit,
   type CommandInput,
   type Ffmpeg,
   isTelling,
@@ -12,11 +11,12 @@ import {
   type SupervisedChild,
   spawnChild,
 } from '../ffmpeg/index.ts';
-import type { FullFrame } from '../frame.ts';
 import { BufferPool } from './buffer-pool.ts';
 import { filterGraph, type GraphOptions } from './filter-graph.ts';
+import type { DecodedFrame, DecoderEnd, DecoderHandlers, FrameDecoder } from './frame-decoder.ts';
 import { NutDemuxer, type NutFrame } from './nut.ts';
 import { damagedNut, type NutStream } from './nut-headers.ts';
+import { explainTrouble, type StreamTrouble } from './stream-words.ts';
 
 export interface DecoderOptions extends GraphOptions {
   readonly ffmpeg: Ffmpeg;
@@ -27,40 +27,13 @@ export interface DecoderOptions extends GraphOptions {
   readonly stdin?: boolean;
 }
 
-export interface DecoderHandlers {
-  readonly onFrame: (frame: DecodedFrame) => void;
-  /** Size of the input as its header says it, long before the first frame; not turned. */
-  readonly onInputSize?: (size: Size) => void;
-  readonly onNotice?: (message: string) => void;
-  /** After the last frame. Never called after `stop()`. */
-  readonly onEnd: (end: DecoderEnd) => void;
-}
-
-export interface DecodedFrame {
-  /** 0-based place among the frames of this decoder. */
-  readonly ordinal: number;
-  readonly ptsSeconds: number;
-  /** As displayed. */
-  readonly size: Size;
-  readonly content: Uint8Array;
-  readonly full?: FullFrame;
-  release(): void;
-}
-
-export interface DecoderEnd {
-  readonly exit: ChildExit;
-  /** Set where the frames could not be understood. */
-  readonly failure?: unknown;
-}
-
 /** `showinfo` says `n: 12 pts: … s:1920x1080 …`; the letters before and after vary with the version. */
 const FRAME_INFO = /^n: *\d+ pts:.* s:(\d+)x(\d+)/;
 const INPUT_INFO = /^\s*Stream #0:\d+.*: Video: .*?, (\d{1,5})x(\d{1,5})\b/;
 const HARDWARE_TROUBLE =
   /hwaccel initiali[sz]ation|Failed setup for format|Using software decod|No device available for decoder/i;
 
-export class Decoder {
-  /** Error lines so far: damaged parts of the stream. */
+export class Decoder implements FrameDecoder {
   errorLines = 0;
   readonly #child: SupervisedChild;
   readonly #handlers: DecoderHandlers;
@@ -98,7 +71,6 @@ export class Decoder {
     return this.#child.stdin;
   }
 
-  /** ffmpeg waits as soon as its pipes are full. */
   pause(): void {
     this.#child.stdout.pause();
     for (const pipe of this.#child.extra) pipe.pause();
@@ -110,10 +82,13 @@ export class Decoder {
     for (const pipe of this.#child.extra) pipe.resume();
   }
 
-  /** No handler is called any more; resolves when the child is gone. */
   async stop(): Promise<void> {
     this.#stopped = true;
     await this.#child.stop();
+  }
+
+  explain(lastWords: string): StreamTrouble {
+    return explainTrouble(lastWords);
   }
 
   #read(pipe: Readable, track: Track): void {

@@ -1,23 +1,18 @@
 // One connection to a live source, from its start to its end: knows the size, watches for silence, says why it ended.
 import { type Letterbox, type Size, SourceError } from '#core';
-import type { ChildExit, CommandInput, Ffmpeg } from '../ffmpeg/index.ts';
-import { type DecodedFrame, Decoder, type DecoderEnd } from './decoder.ts';
-import type { GraphOptions } from './filter-graph.ts';
+import type { ChildExit } from '../ffmpeg/index.ts';
+import type { DecodedFrame, DecoderEnd, FrameDecoder, StartDecoder } from './frame-decoder.ts';
 import { isSameSize } from './geometry.ts';
 import type { FrameRequest } from './source.ts';
-import { explainTrouble } from './stream-words.ts';
 import { Watchdog } from './watchdog.ts';
 
 export interface ConnectionOptions {
-  readonly ffmpeg: Ffmpeg;
-  readonly input: CommandInput;
+  readonly startDecoder: StartDecoder;
   readonly request: FrameRequest;
   /** As it was last, or a guess; the connection is made again if the pictures turn out otherwise. */
   readonly expectedSize: Size;
-  /** False where pictures were seen to contradict the header: some cameras describe an old size for ever. */
+  /** False where pictures were seen to contradict the header (some cameras describe an old size for ever), or will. */
   readonly trustHeader: boolean;
-  readonly graph: Omit<GraphOptions, 'content' | 'full'>;
-  readonly hardware: boolean;
   readonly startLimitMs: number;
   readonly stallLimitMs: number;
   readonly onFrame: (frame: DecodedFrame, letterbox: Letterbox) => void;
@@ -40,10 +35,10 @@ export interface ConnectionEnd {
 }
 
 export class LiveConnection {
-  /** Resolves as soon as the end is noticed. Rejects only where ffmpeg cannot be started. */
+  /** Resolves as soon as the end is noticed. Rejects only where the decoder cannot be started. */
   readonly ended: Promise<ConnectionEnd>;
   readonly #options: ConnectionOptions;
-  readonly #decoder: Decoder;
+  readonly #decoder: FrameDecoder;
   readonly #watchdog: Watchdog;
   #letterbox: Letterbox;
   #frames = 0;
@@ -60,16 +55,8 @@ export class LiveConnection {
       this.#reject = reject;
     });
     this.#watchdog = new Watchdog((limitMs) => this.#finish(this.#silence(limitMs)));
-    const { ffmpeg, input, request, graph } = options;
-    this.#decoder = new Decoder(
-      {
-        ffmpeg,
-        input,
-        ...graph,
-        hardware: options.hardware,
-        content: this.#letterbox.content,
-        full: request.full,
-      },
+    this.#decoder = options.startDecoder(
+      { content: this.#letterbox.content, full: options.request.full },
       {
         onFrame: (frame) => this.#take(frame),
         onInputSize: (size) => this.#expect(size),
@@ -104,8 +91,7 @@ export class LiveConnection {
 
   /** The header of the stream comes long before the first key frame: a wrong guess costs no waiting. */
   #expect(size: Size): void {
-    // The header does not tell the size after squaring.
-    if (!this.#options.trustHeader || this.#options.graph.squarePixels) return;
+    if (!this.#options.trustHeader) return;
     if (!this.#suits(size)) this.#reconnectFor(size, false);
   }
 
@@ -150,7 +136,7 @@ export class LiveConnection {
       return;
     }
     if (failure !== undefined) this.#finish({ reason: failure.message, hint: failure.hint });
-    else this.#finish(explainTrouble(this.#saidAtEnd(exit)));
+    else this.#finish(this.#decoder.explain(this.#saidAtEnd(exit)));
   }
 
   /** After pictures came, what was said may be old and about one damaged picture; a failing exit makes it count. */

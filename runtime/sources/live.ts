@@ -2,11 +2,9 @@
 // out, notices silence, and connects again until it is told to stop.
 import { setTimeout as sleep } from 'node:timers/promises';
 import { type Letterbox, type Size, SourceError } from '#core';
-import type { Ffmpeg } from '../ffmpeg/index.ts';
 import type { Frame } from '../frame.ts';
 import { retryDelayMs } from './back-off.ts';
-import type { DecodedFrame } from './decoder.ts';
-import type { GraphOptions } from './filter-graph.ts';
+import type { DecodedFrame, StartDecoder } from './frame-decoder.ts';
 import { FrameInbox } from './frame-inbox.ts';
 import { formatSize, isSameSize } from './geometry.ts';
 import { type ConnectionEnd, LiveConnection } from './live-connection.ts';
@@ -14,11 +12,12 @@ import type { LiveInput } from './live-input.ts';
 import type { FrameRequest, FrameSource, SourceEvent, SourceStats } from './source.ts';
 
 export interface LiveSettings {
-  readonly ffmpeg: Ffmpeg;
   /** Credentials removed. */
   readonly name: string;
-  readonly input: LiveInput;
-  readonly graph: Omit<GraphOptions, 'content' | 'full' | 'shiftSeconds'>;
+  readonly startDecoder: StartDecoder;
+  readonly clock: LiveInput['clock'];
+  /** False where the stream's header does not tell the size of the pictures that come (after squaring). Default true. */
+  readonly headerTellsSize?: boolean;
   /** `newest`: a picture that nobody took in time is left out and counted. `all`: none is, and delay may grow. */
   readonly buffer?: 'newest' | 'all';
   /** Silence that counts as a break. Default 4 s. */
@@ -57,7 +56,7 @@ export class LiveSource implements FrameSource {
   #inbox: FrameInbox<LiveFrame> | undefined;
   /** Of the latest picture; undefined before the first. */
   #size: Size | undefined;
-  #trustHeader = true;
+  #trustHeader: boolean;
   #arrived = 0;
   #frames = 0;
   #reconnects = 0;
@@ -67,7 +66,8 @@ export class LiveSource implements FrameSource {
   constructor(settings: LiveSettings) {
     this.#settings = settings;
     this.name = settings.name;
-    this.#clock = new StreamClock(settings.input.clock);
+    this.#trustHeader = settings.headerTellsSize ?? true;
+    this.#clock = new StreamClock(settings.clock);
   }
 
   stats(): SourceStats {
@@ -155,14 +155,11 @@ export class LiveSource implements FrameSource {
     expectedSize: Size,
     stopping: AbortSignal,
   ): Promise<ConnectionEnd> {
-    const { ffmpeg, input, graph, startSeconds = 10, stallSeconds = 4 } = this.#settings;
+    const { startDecoder, startSeconds = 10, stallSeconds = 4 } = this.#settings;
     const connection = new LiveConnection({
-      ffmpeg,
-      input: input.input,
+      startDecoder,
       request,
       expectedSize,
-      graph,
-      hardware: input.hardware,
       trustHeader: this.#trustHeader,
       startLimitMs: startSeconds * 1000,
       stallLimitMs: stallSeconds * 1000,

@@ -3,6 +3,9 @@ import { resolve } from 'node:path';
 import type { Readable } from 'node:stream';
 import { type Size, SourceError, UsageError } from '#core';
 import { type CommandInput, type Ffmpeg, fileUrl, locateFfmpeg, redactCredentials } from '../ffmpeg/index.ts';
+import { Decoder } from './decoder.ts';
+import { isGstreamerSource, liveSettings, openGstreamer } from './gstreamer.ts';
+import type { Gstreamer } from './gstreamer-locate.ts';
 import { httpKind } from './http-kind.ts';
 import { LiveSource } from './live.ts';
 import { cameraDevice, isPlaylist, type LiveInputOptions, liveInput, protocolOf } from './live-input.ts';
@@ -14,6 +17,10 @@ import { type VideoSettings, VideoSource } from './video-file.ts';
 export interface OpenVideoOptions extends LiveInputOptions {
   /** As `locateFfmpeg` found it; looked for if it is not given. */
   readonly ffmpeg?: Ffmpeg;
+  /** Who decodes: `gstreamer` for files and RTSP uses a Jetson's decoder where it is installed. Default `ffmpeg`. */
+  readonly decoder?: 'ffmpeg' | 'gstreamer';
+  /** As `locateGstreamer` found it; looked for where it is needed. */
+  readonly gstreamer?: Gstreamer;
   /** Name in results; the address without credentials if it is not given. */
   readonly name?: string;
   /** Overrules what is found out about an address: `video` reads every frame, `live` connects again. */
@@ -52,6 +59,7 @@ export function isVideoAddress(spec: string): boolean {
   const protocol = protocolOf(spec);
   return (
     spec === '-' ||
+    protocol === 'csi' ||
     cameraDevice(spec) !== undefined ||
     LIVE_PROTOCOLS.has(protocol) ||
     /^https?$/.test(protocol)
@@ -59,12 +67,13 @@ export function isVideoAddress(spec: string): boolean {
 }
 
 /**
- * @param spec a file, `-`, a URL, `/dev/video0` or the number of a camera
+ * @param spec a file, `-`, a URL, `/dev/video0`, the number of a camera, or `csi://0` for a Jetson's CSI camera
  * @throws SourceError, DeviceError (no ffmpeg), ConfigError or UsageError. A live source that is absent now does not
  *   throw: it is reported and tried again while frames are read
  */
 export async function openVideoSource(spec: string, options: OpenVideoOptions = {}): Promise<FrameSource> {
   expectStride(options.stride);
+  if (isGstreamerSource(spec, options)) return openGstreamer(spec, options);
   const opener: Opener = {
     spec,
     options,
@@ -163,22 +172,20 @@ function videoSettings(options: OpenVideoOptions): Omit<VideoSettings, 'ffmpeg' 
 
 function openLive({ spec, options, ffmpeg, name }: Opener, playlist = isPlaylist(spec)): FrameSource {
   const { stride, deinterlace, squarePixels, exactColour } = videoSettings(options);
-  const { buffer, stallSeconds, startSeconds, retries, expectedSize } = options;
+  const { input, clock, hardware } = liveInput(spec, ffmpeg, { ...options, playlist });
+  const graph = {
+    ...(stride !== undefined && { stride }),
+    ...(deinterlace !== undefined && { deinterlace }),
+    ...(squarePixels !== undefined && { squarePixels }),
+    ...(exactColour !== undefined && { exactColour }),
+  };
   return new LiveSource({
-    ffmpeg,
+    ...liveSettings(options),
     name,
-    input: liveInput(spec, ffmpeg, { ...options, playlist }),
-    graph: {
-      ...(stride !== undefined && { stride }),
-      ...(deinterlace !== undefined && { deinterlace }),
-      ...(squarePixels !== undefined && { squarePixels }),
-      ...(exactColour !== undefined && { exactColour }),
-    },
-    ...(buffer !== undefined && { buffer }),
-    ...(stallSeconds !== undefined && { stallSeconds }),
-    ...(startSeconds !== undefined && { startSeconds }),
-    ...(retries !== undefined && { retries }),
-    ...(expectedSize !== undefined && { expectedSize }),
+    clock,
+    headerTellsSize: squarePixels !== true,
+    startDecoder: (request, handlers) =>
+      new Decoder({ ffmpeg, input, hardware, ...graph, ...request }, handlers),
   });
 }
 

@@ -10,6 +10,8 @@ const PROBE_LIMIT_MS = 20_000;
 export interface VideoInfo {
   /** As displayed: turned by the rotation that the file carries. */
   readonly size: Size;
+  /** A quarter turn lies between the picture as stored and as displayed. */
+  readonly turned: boolean;
   /** Width of a pixel over its height, as displayed; 1 where it is not said. */
   readonly pixelAspect: number;
   /** Mean rate; absent where it is not known. */
@@ -141,6 +143,7 @@ function toInfo(stream: ProbeStream, { format }: ProbeAnswer): VideoInfo {
   const durationSeconds = positive(stream.duration) ?? positive(format?.duration);
   return {
     size: turned ? { width: height, height: width } : { width, height },
+    turned,
     pixelAspect: turned ? 1 / aspect : aspect,
     ...(framesPerSecond !== undefined && { framesPerSecond }),
     ...(frameCount !== undefined && { frameCount }),

@@ -42,6 +42,7 @@ export function parseRawFormat(text: string): RawFormat {
     info: {
       size,
       pixelAspect: 1,
+      turned: false,
       framesPerSecond,
       startSeconds: 0,
       timeBase: '',

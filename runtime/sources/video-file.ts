@@ -3,13 +3,19 @@ import type { Writable } from 'node:stream';
 import { type Size, SourceError } from '#core';
 import type { ChildExit, CommandInput, Ffmpeg } from '../ffmpeg/index.ts';
 import type { Frame } from '../frame.ts';
-import { type DecodedFrame, Decoder, type DecoderEnd } from './decoder.ts';
+import { Decoder } from './decoder.ts';
+import type {
+  DecodedFrame,
+  DecoderEnd,
+  DecoderHandlers,
+  FrameDecoder,
+  StartDecoder,
+} from './frame-decoder.ts';
 import { FrameInbox } from './frame-inbox.ts';
 import { Geometry } from './geometry.ts';
 import { hwaccelArguments } from './hwaccel.ts';
 import type { VideoInfo } from './probe.ts';
 import type { FrameRequest, FrameSource, SourceEvent, SourceStats } from './source.ts';
-import { explainTrouble } from './stream-words.ts';
 
 export interface VideoSettings {
   readonly ffmpeg: Ffmpeg;
@@ -25,6 +31,8 @@ export interface VideoSettings {
   readonly hwaccel?: string;
   /** Writes the video into the decoder's standard input, for `pipe:0`. Called again for each decoder. */
   readonly feed?: (stdin: Writable) => void;
+  /** Another program than ffmpeg decodes. */
+  readonly startDecoder?: StartDecoder;
 }
 
 /** Whole seconds, so that times in any usual time base move by whole ticks. */
@@ -40,7 +48,7 @@ export class VideoSource implements FrameSource {
   readonly #settings: VideoSettings;
   readonly #stride: number;
   readonly #shiftSeconds: number;
-  #decoder: Decoder | undefined;
+  #decoder: FrameDecoder | undefined;
   #frames = 0;
   #damaged = 0;
   #used = false;
@@ -50,7 +58,8 @@ export class VideoSource implements FrameSource {
     this.#settings = settings;
     this.name = settings.name;
     this.#stride = settings.stride ?? 1;
-    this.#shiftSeconds = info.startSeconds < 0 ? SHIFT_SECONDS : 0;
+    // Only NUT cannot carry times below zero.
+    this.#shiftSeconds = info.startSeconds < 0 && settings.startDecoder === undefined ? SHIFT_SECONDS : 0;
     if (info.frameCount !== undefined) this.frameCount = Math.ceil(info.frameCount / this.#stride);
     if (info.framesPerSecond !== undefined) this.framesPerSecond = info.framesPerSecond / this.#stride;
   }
@@ -120,7 +129,7 @@ export class VideoSource implements FrameSource {
   }
 
   #read(request: FrameRequest, size: Size): Reading {
-    const { ffmpeg, input, info, deinterlace, squarePixels, exactColour, hwaccel, feed } = this.#settings;
+    const { feed } = this.#settings;
     const geometry = new Geometry(request, size);
     const inbox = new FrameInbox<DecodedFrame>({
       policy: 'all',
@@ -128,15 +137,33 @@ export class VideoSource implements FrameSource {
       onSpace: () => decoder.resume(),
     });
     const { promise: ended, resolve: end } = settled<DecoderEnd>();
-    const decoder = new Decoder(
+    const decoder = this.#startDecoder(geometry.content, request.full, {
+      onFrame: (frame) => inbox.push(frame),
+      onNotice: (message) => request.onEvent?.({ kind: 'notice', source: this.name, message }),
+      onEnd: (outcome) => {
+        end(outcome);
+        if (outcome.failure === undefined) inbox.close();
+        else inbox.fail(outcome.failure);
+      },
+    });
+    this.#decoder = decoder;
+    if (feed !== undefined && decoder.stdin !== undefined) feed(decoder.stdin);
+    return { geometry, inbox, decoder, ended, lastPtsSeconds: 0, stop: () => decoder.stop() };
+  }
+
+  #startDecoder(content: Size, full: boolean, handlers: DecoderHandlers): FrameDecoder {
+    const { ffmpeg, input, info, deinterlace, squarePixels, exactColour, hwaccel, feed, startDecoder } =
+      this.#settings;
+    if (startDecoder !== undefined) return startDecoder({ content, full }, handlers);
+    return new Decoder(
       {
         ffmpeg,
         input: {
           url: input.url,
           options: [...hwaccelArguments(hwaccel, info.codec), ...(input.options ?? [])],
         },
-        content: geometry.content,
-        full: request.full,
+        content,
+        full,
         stride: this.#stride,
         shiftSeconds: this.#shiftSeconds,
         stdin: feed !== undefined,
@@ -145,24 +172,13 @@ export class VideoSource implements FrameSource {
         ...(squarePixels !== undefined && { squarePixels }),
         ...(exactColour !== undefined && { exactColour }),
       },
-      {
-        onFrame: (frame) => inbox.push(frame),
-        onNotice: (message) => request.onEvent?.({ kind: 'notice', source: this.name, message }),
-        onEnd: (outcome) => {
-          end(outcome);
-          if (outcome.failure === undefined) inbox.close();
-          else inbox.fail(outcome.failure);
-        },
-      },
+      handlers,
     );
-    this.#decoder = decoder;
-    if (feed !== undefined && decoder.stdin !== undefined) feed(decoder.stdin);
-    return { geometry, inbox, decoder, ended, lastPtsSeconds: 0, stop: () => decoder.stop() };
   }
 
   /** ffmpeg's exit code is 0 for a file that was cut in the middle, so the end is judged here. */
   #reportEnd({ exit }: DecoderEnd, reading: Reading, request: FrameRequest): void {
-    if (this.#frames === 0) throw this.#nothingDecoded(exit);
+    if (this.#frames === 0) throw this.#nothingDecoded(exit, reading.decoder);
     if (exit.signal !== null) {
       throw new SourceError(
         `${this.name}: the decoder was ended by ${exit.signal} after ${this.#frames} frames`,
@@ -177,13 +193,13 @@ export class VideoSource implements FrameSource {
     this.#damaged += lines === 0 ? 1 : 0;
     const count =
       missing > 0 ? `${this.#frames} of ${this.frameCount} frames came` : `${this.#frames} frames came`;
-    const said = exit.reason === '' ? '' : `; ffmpeg says: ${exit.reason}`;
+    const said = exit.reason === '' ? '' : `; the decoder says: ${exit.reason}`;
     const found = `the video is cut or damaged: ${count}, ${lines} errors in decoding${said}`;
     request.onEvent?.({ kind: 'damaged', source: this.name, reason: found });
   }
 
-  #nothingDecoded({ lastWords }: ChildExit): SourceError {
-    const { reason, hint } = explainTrouble(lastWords);
+  #nothingDecoded({ lastWords }: ChildExit, decoder: FrameDecoder): SourceError {
+    const { reason, hint } = decoder.explain(lastWords);
     const why = lastWords === '' ? '' : `: ${reason}`;
     const piped = this.#settings.feed !== undefined;
     return new SourceError(`${this.name}: no frame could be decoded${why}`, {
@@ -210,7 +226,7 @@ export class VideoSource implements FrameSource {
 interface Reading {
   readonly geometry: Geometry;
   readonly inbox: FrameInbox<DecodedFrame>;
-  readonly decoder: Decoder;
+  readonly decoder: FrameDecoder;
   readonly ended: Promise<DecoderEnd>;
   lastPtsSeconds: number;
   stop(): Promise<void>;
