@@ -76,16 +76,30 @@ function installOnnxChecker() {
     say('python3-onnx is not installed: no exported file will be held against the ONNX checker');
 }
 
-/** @returns false where apt-get is not there or not allowed, and with `allowFailure` where it failed */
-function installDebianPackage(name, { allowFailure = false } = {}) {
+/** For the tests of GStreamer alone: they skip, and say so, where it is absent. */
+function installGstreamer() {
+  const elements = ['gdppay', 'rtspsrc', 'videoscale', 'avdec_h264'];
+  if (elements.every((element) => spawnSync('gst-inspect-1.0', ['--exists', element]).status === 0)) return;
+  const packages = ['tools', 'plugins-base', 'plugins-good', 'plugins-bad', 'libav'];
+  const installed = installDebianPackage(packages.map((name) => `gstreamer1.0-${name}`).join(' '), {
+    allowFailure: true,
+  });
+  if (!installed) say('GStreamer is not installed: csi:// and decoder=gstreamer will not be tested');
+}
+
+/**
+ * @param names packages, with spaces between
+ * @returns false where apt-get is not there or not allowed, and with `allowFailure` where it failed
+ */
+function installDebianPackage(names, { allowFailure = false } = {}) {
   const isRoot = process.getuid?.() === 0;
   const sudo = !isRoot && spawnSync('sudo', ['-n', 'true'], { stdio: 'ignore' }).status === 0;
   const apt = spawnSync('apt-get', ['--version'], { stdio: 'ignore' }).error === undefined;
   if (!apt || (!isRoot && !sudo)) return false;
-  say(`installing ${name} with apt-get`);
+  say(`installing ${names} with apt-get`);
   const [command, ...prefix] = isRoot ? ['apt-get'] : ['sudo', '-n', 'apt-get'];
   run(command, [...prefix, 'update', '-q'], { quiet: true, allowFailure: true });
-  const words = [...prefix, 'install', '-y', '-q', '--no-install-recommends', name];
+  const words = [...prefix, 'install', '-y', '-q', '--no-install-recommends', ...names.split(' ')];
   return run(command, words, { quiet: true, allowFailure }).status === 0;
 }
 
@@ -96,7 +110,10 @@ checkNode();
 installPackages();
 build();
 installFfmpeg();
-if (task === 'setup') installOnnxChecker();
+if (task === 'setup') {
+  installOnnxChecker();
+  installGstreamer();
+}
 if (task === 'demo') {
   process.exit(
     run(process.execPath, [`${root}dist/src/cli/bin.js`, 'demo', ...rest], { allowFailure: true }).status ??

@@ -49,7 +49,7 @@ export const OPTIONS: readonly OptionSpec[] = [
     key: 'source',
     aliases: ['s', 'input'],
     type: 'string',
-    help: 'picture, video, folder, glob, list file, camera number, rtsp:// or http:// address, - for a pipe; compare: a folder or video',
+    help: 'picture, video, folder, glob, list file, camera number, csi://0, rtsp:// or http:// address, - for a pipe; compare: a folder or video',
     commands: [...RUN, 'compare', 'export', 'bench', 'demo'],
   },
   {
@@ -316,6 +316,14 @@ export const OPTIONS: readonly OptionSpec[] = [
     key: 'hwaccel',
     type: 'string',
     help: 'hardware decoding: a preset name, or arguments for ffmpeg',
+    commands: RUN,
+  },
+  {
+    key: 'decoder',
+    type: 'string',
+    choices: ['ffmpeg', 'gstreamer'],
+    defaultText: 'ffmpeg; gstreamer for csi://',
+    help: "who decodes; gstreamer takes a Jetson's decoder where it is installed (files, rtsp://)",
     commands: RUN,
   },
   { key: 'raw', type: 'string', help: 'with source=-: raw frames, rgb24:640x480@25', commands: ['stream'] },

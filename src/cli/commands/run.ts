@@ -104,6 +104,7 @@ export async function openConfiguredSource(config: Config): Promise<FrameSource>
     ...defined('retries', config.number('retries')),
     ...defined('rtspTransport', config.text('rtsp_transport') as 'tcp' | 'udp' | undefined),
     ...defined('hwaccel', config.text('hwaccel')),
+    ...defined('decoder', config.text('decoder') as 'ffmpeg' | 'gstreamer' | undefined),
     ...defined('raw', config.text('raw')),
     ...defined('deinterlace', config.flag('deinterlace')),
     ...defined('squarePixels', config.flag('square_pixels')),
