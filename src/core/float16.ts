@@ -57,10 +57,33 @@ export function createHalfReader(): HalfReader {
   };
 }
 
-export function fromHalfArray(bits: Uint16Array): Float32Array {
-  return Float32Array.from(bits, fromHalfBits);
+/** As `fromHalfBits`, by moving bits: one picture of a network's input in a few ms. */
+export function fromHalfArray(halves: Uint16Array): Float32Array {
+  const singles = new Uint32Array(halves.length);
+  const values = new Float32Array(singles.buffer);
+  for (let index = 0; index < halves.length; index++) {
+    const half = halves[index]!;
+    const magnitude = half & 0x7fff;
+    // The exponent is counted from another number. Zero and subnormals, infinity and NaN are not of that form.
+    if (magnitude >= 0x400 && magnitude < 0x7c00) {
+      singles[index] = ((half & 0x8000) << 16) | ((magnitude << 13) + (112 << 23));
+    } else values[index] = fromHalfBits(half);
+  }
+  return values;
 }
 
+/** As `toHalfBits`, by moving bits. */
 export function toHalfArray(values: Float32Array): Uint16Array {
-  return Uint16Array.from(values, toHalfBits);
+  const singles = new Uint32Array(values.buffer, values.byteOffset, values.length);
+  const halves = new Uint16Array(values.length);
+  for (let index = 0; index < halves.length; index++) {
+    const single = singles[index]!;
+    const magnitude = single & 0x7fffffff;
+    const isNormal = magnitude >= 0x38800000 && magnitude < 0x47800000;
+    // Half a step less one, and one more where the last bit kept is odd: ties go to even. A carry into infinity is right.
+    halves[index] = isNormal
+      ? ((single >>> 16) & 0x8000) | ((magnitude - (112 << 23) + 0xfff + ((magnitude >>> 13) & 1)) >>> 13)
+      : toHalfBits(values[index]!);
+  }
+  return halves;
 }
