@@ -27,7 +27,7 @@ import {
 } from '#onnx';
 import { type CalibratorChoice, chooseCalibrator } from './choose-calibrator.ts';
 import { COCO_NAMES } from './coco-names.ts';
-import { prepareSession } from './session/open-session.ts';
+import { prepareSessions } from './session/open-session.ts';
 import type { PreparedSession, Session, SessionInput, SessionOptions } from './session/session.ts';
 
 /** What must be reported: `auto` takes what the model has; the others fail where it lacks it. */
@@ -90,7 +90,7 @@ export async function openModel(path: string, options: ModelOptions = {}): Promi
     ...(options.ortLibrary !== undefined && { ortLibrary: options.ortLibrary }),
     ...(options.providerOptions !== undefined && { providerOptions: options.providerOptions }),
   };
-  const prepared = Array.from({ length: options.sessions ?? 1 }, () => prepareSession(sessionOptions));
+  const prepared = prepareSessions(sessionOptions, options.sessions ?? 1);
   try {
     const graph = await prepareGraph(await loadModelFile(path), options);
     const { bytes, file } = graph;
@@ -98,6 +98,7 @@ export async function openModel(path: string, options: ModelOptions = {}): Promi
     const fileOptions = {
       ...sessionOptions,
       ...(externalDataFolder !== undefined && { externalDataFolder }),
+      taps: graph.taps.outputs,
     };
     const sessions = await openAll(prepared, (session) => session.open(bytes, path, fileOptions));
     return await understand(graph, sessions, options).catch(async (error: unknown) => {
@@ -157,8 +158,10 @@ async function understand(
   sessions: readonly Session[],
   options: ModelOptions,
 ): Promise<OpenModel> {
-  const { file, metadata, model, input, inputSize, batchSize, inputSpec, taps, calibrator } = graph;
-  const shapes = await measureOutputs(sessions[0] as Session, input, inputSpec);
+  const { file, metadata, model, input, inputSize, batchSize, inputSpec, calibrator } = graph;
+  const session = sessions[0] as Session;
+  const taps = tapsOf(session, graph.taps);
+  const shapes = await measureOutputs(session, input, inputSpec);
   const finding = findNamedHead(options.classNames, (classCount) =>
     findHead(model, shapes, taps, {
       input: inputSize,
@@ -230,6 +233,13 @@ function differ(asked: number, fixed: number | undefined): boolean {
 
 function inputShape({ order }: PictureInput, batch: number, { width, height }: Size): readonly number[] {
   return order === 'nchw' ? [batch, 3, height, width] : [batch, height, width, 3];
+}
+
+/** A server runs the file as it was: what was added to the graph here is not there. */
+function tapsOf({ outputNames, provider }: Session, taps: TapPlan): TapPlan {
+  const lost = taps.outputs.filter((name) => !outputNames.includes(name));
+  if (lost.length === 0) return taps;
+  return { outputs: [], notes: [`${provider} does not give ${lost.join(', ')}, which the file has inside`] };
 }
 
 /** Runs the graph once on zeros: many files leave their output shapes out or wrong. */

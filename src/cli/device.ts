@@ -21,7 +21,7 @@ export function parseDevice(text: string): Provider | 'auto' {
   if (word === 'auto') return 'auto';
   if (word === 'cpu' || word === '-1') return { kind: 'cpu' };
   if (word === 'webgpu') return { kind: 'webgpu' };
-  if (/^kserve(\+(grpc|http))?:\/\//.test(word)) return { kind: 'kserve', url: text };
+  if (/^kserve(\+(grpc|http)s?)?:\/\//.test(word)) return { kind: 'kserve', url: text };
   const [, name = '', index] =
     /^(?:(cuda|gpu|tensorrt|trt|dla)(?::(\d+))?)$/.exec(word) ?? /^()(\d+)$/.exec(word) ?? [];
   const kind = WORDS[name];
