@@ -25,7 +25,11 @@ export type { ModelOptions, OpenModel, UncertaintyRequest } from './open-model.t
 export { describeCapabilities, openModel } from './open-model.ts';
 export type { RunOptions, RunSummary } from './run.ts';
 export { runDetections } from './run.ts';
+export { builderWorkspaceMiB } from './session/engine-memory.ts';
+export type { EngineKey, EngineRecord, EngineShapes } from './session/engine-record.ts';
+export { formatEngineRecord, keyDifferences, parseEngineRecord } from './session/engine-record.ts';
 export { disableTelemetry } from './session/no-telemetry.ts';
+export { openOrtFfiSession } from './session/ort-ffi.ts';
 export { openOrtNodeSession } from './session/ort-node.ts';
 export { probeProviders } from './session/probe.ts';
 export type {

@@ -1,6 +1,7 @@
 // How trtexec is asked to build an engine: its words differ by version, and a graph says its own precision.
 import { basename } from 'node:path';
 import { DeviceError } from '#core';
+import type { EngineShapes } from '#runtime';
 import type { Precision } from '../gate/floors.ts';
 
 export interface TensorrtVersion {
@@ -8,16 +9,6 @@ export interface TensorrtVersion {
   readonly minor: number;
   readonly patch: number;
 }
-
-/** Of an input with open axes: what it may be, and what the engine is tuned for. */
-export interface ShapeProfile {
-  readonly min: readonly number[];
-  readonly opt: readonly number[];
-  readonly max: readonly number[];
-}
-
-/** By the name of the input; empty where every axis is fixed. */
-export type EngineShapes = Readonly<Record<string, ShapeProfile>>;
 
 export interface EngineCommand {
   /** The program, as a path or a name. */

@@ -1,7 +1,7 @@
 // An ONNX file of one node that stands for a built engine: the door through which ONNX Runtime loads it.
 import { basename, parse } from 'node:path';
 import { copyMessage, graph, graphOf, type ModelProto, model, node } from '#onnx';
-import type { EngineKey } from './engine-key.ts';
+import type { EngineKey } from '#runtime';
 
 /**
  * Inputs, outputs and metadata are those of the model, so that the preprocessing contract stays with it. ONNX Runtime

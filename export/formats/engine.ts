@@ -5,22 +5,18 @@ import { freemem } from 'node:os';
 import { basename, dirname, join, parse } from 'node:path';
 import { ConfigError, DeviceError, EdgeDetectError } from '#core';
 import { graphOf, loadModelFile, normalizeInputs, type OnnxModelFile, serialize, shapeOf } from '#onnx';
-import { writeWholeFile } from '#runtime';
-import type { Precision } from '../gate/floors.ts';
 import {
-  type EngineShapes,
-  engineCommand,
-  formatTensorrtVersion,
-  shellLine,
-  type TensorrtVersion,
-} from './engine-command.ts';
-import {
+  builderWorkspaceMiB,
   type EngineKey,
   type EngineRecord,
+  type EngineShapes,
   formatEngineRecord,
   keyDifferences,
   parseEngineRecord,
-} from './engine-key.ts';
+  writeWholeFile,
+} from '#runtime';
+import type { Precision } from '../gate/floors.ts';
+import { engineCommand, formatTensorrtVersion, shellLine, type TensorrtVersion } from './engine-command.ts';
 import { engineWrapper } from './engine-wrapper.ts';
 import { askTrtexec, locateTrtexec, runTrtexec, TRTEXEC_PLACES, type TrtexecLog } from './trtexec.ts';
 
@@ -71,13 +67,9 @@ const SAMPLE_VERSIONS: readonly TensorrtVersion[] = [
   { major: 8, minor: 5, patch: 2 },
 ];
 
+const SAMPLE_WORKSPACE_MIB = 1024;
+
 const MIB = 2 ** 20;
-const MOST_WORKSPACE_MIB = 2048;
-const LEAST_WORKSPACE_MIB = 64;
-/** CUDA's context and the builder's own libraries. A judgement from users' reports of killed builds. */
-const BUILDER_MIB = 512;
-/** Weights as read, as built, and as tried. A judgement too. */
-const COPIES_OF_WEIGHTS = 3;
 
 /** `street.onnx` → `street.engine`, `street.engine.json`, `street.ctx.onnx`, in the same folder. */
 export function enginePaths(model: string): EnginePaths {
@@ -175,7 +167,7 @@ function expectShapes({ model }: OnnxModelFile, shapes: EngineShapes): void {
 }
 
 function notHere(
-  { precision, workspaceMiB = MOST_WORKSPACE_MIB / 2 }: EngineRequest,
+  { precision, workspaceMiB = SAMPLE_WORKSPACE_MIB }: EngineRequest,
   { path, sha256 }: OnnxModelFile,
   { engine }: EnginePaths,
   shapes: EngineShapes,
@@ -205,11 +197,10 @@ function notHere(
 
 /** @throws DeviceError where the build would be killed half-way */
 function workspace({ workspaceMiB }: EngineRequest, { bytes }: OnnxModelFile, freeMiB: number): number {
-  const most = Math.max(LEAST_WORKSPACE_MIB, Math.min(MOST_WORKSPACE_MIB, Math.floor(freeMiB / 4)));
-  const wanted = workspaceMiB ?? most;
-  const needed = wanted + BUILDER_MIB + Math.ceil((COPIES_OF_WEIGHTS * bytes.length) / MIB);
-  if (freeMiB >= needed) return wanted;
-  throw new DeviceError(`${freeMiB} MiB of memory are free, building this engine takes about ${needed}`, {
+  return builderWorkspaceMiB({
+    freeMiB,
+    modelBytes: bytes.length,
+    ...(workspaceMiB !== undefined && { askedMiB: workspaceMiB }),
     hint: 'close the desktop and other programs, add swap, or lower workspace= (in MiB)',
   });
 }

@@ -1,13 +1,14 @@
 // Sessions of npm's onnxruntime-node, each in a thread of its own so that the event loop never blocks and two
 // sessions really run side by side.
 import { Worker } from 'node:worker_threads';
-import { DeviceError, ModelError } from '#core';
-import { cudaHint, missingCudaLibrary } from './missing-library.ts';
 import { disableTelemetry } from './no-telemetry.ts';
+import { openError, runError } from './ort-errors.ts';
 import type { FromWorker, ToWorker } from './ort-messages.ts';
 import type {
   InputArray,
+  Placement,
   PreparedSession,
+  Provider,
   RunResult,
   Session,
   SessionInput,
@@ -30,6 +31,7 @@ interface Waiting {
 
 class OrtNodeSession implements Session {
   readonly provider: string;
+  readonly placement?: Placement;
   readonly outputNames: readonly string[];
   readonly #worker: Worker;
   readonly #waiting = new Map<number, Waiting>();
@@ -37,9 +39,10 @@ class OrtNodeSession implements Session {
   #nextId = 0;
   #closed = false;
 
-  constructor(worker: Worker, provider: string, outputNames: readonly string[]) {
+  constructor(worker: Worker, provider: Provider, outputNames: readonly string[]) {
     this.#worker = worker;
-    this.provider = provider;
+    this.provider = providerName(provider);
+    if (provider.kind !== 'cpu') this.placement = { proof: 'fallback-disabled' };
     this.outputNames = outputNames;
     this.#ended = new Promise((resolve) => worker.once('exit', () => resolve()));
     worker.on('message', (message: FromWorker) => this.#receive(message));
@@ -95,10 +98,14 @@ export function prepareOrtNodeSession(): PreparedSession {
       opened = true;
       const reply = await openIn(worker, model, options);
       if (reply.type === 'opened') {
-        return new OrtNodeSession(worker, providerName(options.provider), reply.outputNames);
+        return new OrtNodeSession(worker, options.provider, reply.outputNames);
       }
       close();
-      throw openError(reply.type === 'failed' ? reply.message : 'unexpected answer', modelName, options);
+      throw openError(
+        reply.type === 'failed' ? reply.message : 'unexpected answer',
+        modelName,
+        options.provider,
+      );
     },
     discard() {
       if (!opened) close();
@@ -131,32 +138,4 @@ function openIn(worker: Worker, model: Uint8Array, options: SessionOptions): Pro
   };
   worker.postMessage(open, [copy.buffer]);
   return answer;
-}
-
-function runError(message: string): ModelError {
-  return new ModelError(`the model failed while running: ${firstLine(message)}`, {
-    hint: 'check the input size (imgsz=) and that the file is a whole export; `edge-detect inspect model=…` shows what it expects',
-  });
-}
-
-function openError(message: string, modelName: string, { provider }: SessionOptions): Error {
-  if (provider.kind !== 'cpu') {
-    const missing = missingCudaLibrary();
-    return new DeviceError(`${providerName(provider)} is not usable here: ${missing ?? firstLine(message)}`, {
-      hint: `${missing === undefined ? '' : `${cudaHint()}; `}\`edge-detect devices\` shows what is usable; device=cpu always works`,
-    });
-  }
-  const missing = /Could not find an implementation for (\S+) node with name:? ?'?([^' ]*)/.exec(message);
-  if (missing !== null) {
-    return new ModelError(`${modelName}: this runtime has no kernel for ${missing[1]} (node ${missing[2]})`, {
-      hint: 'export the model in float32, or quantised statically (QDQ), and try again',
-    });
-  }
-  return new ModelError(`${modelName}: ONNX Runtime cannot load the graph: ${firstLine(message)}`, {
-    hint: 'export the model again (opset 17 is understood everywhere) and check that the file is whole',
-  });
-}
-
-function firstLine(text: string): string {
-  return text.split('\n', 1)[0]?.trim() ?? '';
 }

@@ -3,7 +3,9 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import { missingCudaLibrary } from '../../../runtime/session/missing-library.ts';
+import { missingProviderLibrary } from '../../../runtime/session/missing-library.ts';
+
+const CUDA = { kind: 'cuda', index: 0 } as const;
 
 let folder: string;
 
@@ -15,12 +17,14 @@ afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
 it.skipIf(process.platform !== 'linux')('names files that are absent or no libraries', () => {
   const [shared, cuda] = ['libonnxruntime_providers_shared.so', 'libonnxruntime_providers_cuda.so'];
-  expect(missingCudaLibrary(folder)).toBe(`${shared} and ${cuda} are not in ${folder}`);
+  expect(missingProviderLibrary(CUDA, folder)).toBe(`${shared} and ${cuda} are not in ${folder}`);
   writeFileSync(
     join(folder, shared ?? ''),
     'not a library at all, but long enough to be read as one '.repeat(4),
   );
-  expect(missingCudaLibrary(folder)).toBe(`${cuda} is not in ${folder}`);
+  expect(missingProviderLibrary(CUDA, folder)).toBe(`${cuda} is not in ${folder}`);
   writeFileSync(join(folder, cuda ?? ''), '');
-  expect(missingCudaLibrary(folder)).toMatch(/libonnxruntime_providers_shared\.so: invalid ELF header/);
+  expect(missingProviderLibrary(CUDA, folder)).toMatch(
+    /libonnxruntime_providers_shared\.so: invalid ELF header/,
+  );
 });

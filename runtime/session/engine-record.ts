@@ -1,7 +1,15 @@
 // What an engine was built from and for: it runs nowhere else, and nothing in the file itself says so.
 import { ModelError } from '#core';
-import type { Precision } from '../gate/floors.ts';
-import type { EngineShapes } from './engine-command.ts';
+
+/** Of an input with open axes: what it may be, and what the engine is tuned for. */
+export interface ShapeProfile {
+  readonly min: readonly number[];
+  readonly opt: readonly number[];
+  readonly max: readonly number[];
+}
+
+/** By the name of the input; empty where every axis is fixed. */
+export type EngineShapes = Readonly<Record<string, ShapeProfile>>;
 
 export interface EngineKey {
   readonly modelSha256: string;
@@ -11,7 +19,7 @@ export interface EngineKey {
   readonly gpu: string;
   /** `8.7` */
   readonly computeCapability: string;
-  readonly precision: Precision;
+  readonly precision: 'float32' | 'float16' | 'int8';
   readonly shapes: EngineShapes;
 }
 
