@@ -1,0 +1,47 @@
+// Sessions on an inference server, over each protocol, held to the contract of all sessions.
+import { createHash } from 'node:crypto';
+import { afterAll, beforeAll, describe } from 'vitest';
+import type { Session } from '#runtime';
+import { prepareSession } from '../../../runtime/session/open-session.ts';
+import { doubledModel, slowModel } from '../../support/session-models.ts';
+import { InferenceServer, serverInstalled } from './kserve-server.ts';
+import { describeSessionContract } from './session-contract.ts';
+
+const note = serverInstalled ? '' : ' (skipped: scripts/install-inference-server.mjs was not run)';
+
+describe.skipIf(!serverInstalled)(`on an inference server${note}`, async () => {
+  // The address of the model that a child process runs is needed before the tests are registered.
+  const server = await InferenceServer.create();
+  const known = new Map<string, Promise<boolean>>();
+
+  beforeAll(async () => {
+    await server.add('slow', slowModel().bytes);
+    await server.add('doubled', doubledModel());
+    await server.start();
+  }, 60_000);
+  afterAll(() => server.end());
+
+  /** Every graph of the suite becomes a model of the server; what is none leaves it without. */
+  async function nameOf(model: Uint8Array): Promise<string> {
+    const name = `m${createHash('sha256').update(model).digest('hex').slice(0, 12)}`;
+    const served = known.get(name) ?? server.add(name, model).then(() => server.load(name));
+    known.set(
+      name,
+      served.catch(() => false),
+    );
+    return (await known.get(name)) ? name : 'doubled';
+  }
+
+  async function open(model: Uint8Array, protocol: 'grpc' | 'http'): Promise<Session> {
+    const provider = { kind: 'kserve', url: server[protocol](await nameOf(model)) } as const;
+    const options = { provider, threads: 1 };
+    return prepareSession(options).open(model, 'model.onnx', options);
+  }
+
+  for (const protocol of ['grpc', 'http'] as const) {
+    describeSessionContract(`kserve over ${protocol}`, {
+      open: (model) => open(model, protocol),
+      limits: { runs: 3000, child: { provider: { kind: 'kserve', url: server[protocol]('slow') } } },
+    });
+  }
+});
