@@ -61,6 +61,7 @@ export type { FrameResult, Sink } from './sinks/sink.ts';
 export { writeWholeFile } from './sinks/whole-file.ts';
 export type { YoloTxtOptions } from './sinks/yolo-txt.ts';
 export { createYoloTxt } from './sinks/yolo-txt.ts';
+export { type Gstreamer, locateGstreamer } from './sources/gstreamer-locate.ts';
 export type { OpenSourceOptions } from './sources/open.ts';
 export { listStreams, openSource } from './sources/open.ts';
 export type { FrameRequest, FrameSource, SourceEvent, SourceStats } from './sources/source.ts';

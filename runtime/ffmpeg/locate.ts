@@ -24,6 +24,8 @@ export interface Ffmpeg {
   readonly dialect: FfmpegDialect;
   /** Names of the encoders that this build has. Runs ffmpeg when first asked. */
   encoders(): Promise<ReadonlySet<string>>;
+  /** Names for `-hwaccel` that this build knows; whether the hardware is there is not said. Runs ffmpeg. */
+  hwaccels(): Promise<readonly string[]>;
 }
 
 /** Options whose name depends on the version. */
@@ -60,6 +62,7 @@ export async function locateFfmpeg(options: LocateOptions = {}): Promise<Ffmpeg>
       encoders ??= output(path, ['-hide_banner', '-encoders'], environment).then(parseEncoders);
       return encoders;
     },
+    hwaccels: async () => parseHwaccels(await output(path, ['-hide_banner', '-hwaccels'], environment)),
   };
 }
 
@@ -75,6 +78,11 @@ export function dialectOf({ major, minor }: Ffmpeg['libavformat']): FfmpegDialec
 function parseEncoders(listing: string): ReadonlySet<string> {
   const names = listing.matchAll(/^ [VAS][A-Z.]{5} (\S+)/gm);
   return new Set([...names].map((match) => match[1] ?? '').filter((name) => name !== '' && name !== '='));
+}
+
+function parseHwaccels(listing: string): readonly string[] {
+  const names = listing.split('\n').slice(1);
+  return [...new Set(names.map((line) => line.trim()).filter((name) => name !== ''))];
 }
 
 function nonEmpty(value: string | undefined): string | undefined {

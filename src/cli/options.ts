@@ -424,6 +424,12 @@ export const OPTIONS: readonly OptionSpec[] = [
     commands: ['predict', 'stream', ...JUDGE, 'export', 'bench', 'inspect', 'devices'],
   },
   {
+    key: 'profile',
+    type: 'string',
+    help: 'how to set up a board that is not at hand: orin-nano, xavier-nx, thor, ampere, ...',
+    commands: ['devices'],
+  },
+  {
     key: 'ffmpeg',
     type: 'string',
     defaultText: 'from PATH',

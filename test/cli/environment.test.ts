@@ -82,6 +82,7 @@ describe('ffmpeg', () => {
     expect(inspected.stdout).toMatch(/head +yolov8, 2 classes/);
     expect(devices.programs).toMatchObject([
       { name: 'ffmpeg', status: 'missing', hint: expect.stringContaining('apt-get install ffmpeg') },
+      { name: 'gstreamer', status: 'missing', hint: expect.stringContaining('gstreamer1.0-tools') },
     ]);
   });
 

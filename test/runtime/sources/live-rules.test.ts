@@ -19,6 +19,7 @@ const ffmpeg: Ffmpeg = {
   libavformat: { major: 58, minor: 76 },
   dialect: { rtspTimeout: '-stimeout', passthrough: ['-vsync', 'passthrough'] },
   encoders: () => Promise.resolve(new Set()),
+  hwaccels: async () => [],
 };
 
 describe('retryDelayMs', () => {
