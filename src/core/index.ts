@@ -221,6 +221,8 @@ export { createInputWriter } from './preprocess.ts';
 export { qualityBiasInit } from './quality-bias.ts';
 export type { Random, RandomState } from './random.ts';
 export { createRandom, deriveSeed } from './random.ts';
+export type { Point, Region } from './region.ts';
+export { crossesItself, crossing, isInside, regionArea } from './region.ts';
 export type { ScoreScale } from './score-scale.ts';
 export type { Size } from './shapes.ts';
 export { formatShape } from './shapes.ts';

@@ -1,0 +1,121 @@
+// A site as its file describes it, after every default has been filled in: what `readSite` gives and `runSite` takes.
+import type { Region } from '#core';
+
+/** Thresholds of one camera: least scores by class, per light state where they are given. */
+export interface SiteThresholds {
+  /** Least score in [0, 1] of classes that `classes` does not name. */
+  readonly base: number;
+  readonly classes: ReadonlyMap<string, number>;
+  /** Light state → class (`*` for the others) → least score. Empty: the light changes nothing. */
+  readonly conditions: ReadonlyMap<string, ReadonlyMap<string, number>>;
+}
+
+/** What an object must be to be reported. Areas are shares of the picture in [0, 1], ratios width : height. */
+export interface ClassFilter {
+  readonly minArea: number;
+  readonly maxArea: number;
+  readonly minRatio: number;
+  readonly maxRatio: number;
+  /** Objects whose foot point (middle of the lower edge) lies in one of these are left out. */
+  readonly masks: readonly Region[];
+}
+
+export interface Zone {
+  readonly name: string;
+  readonly region: Region;
+  /** Classes that count here; undefined: all. */
+  readonly classes?: ReadonlySet<string>;
+  /** Frames in a row that a foot point must lie inside before the zone counts as entered, or outside as left. */
+  readonly inertia: number;
+}
+
+/** A line from `from` to `to`, in shares of the picture. Crossing it left to right, seen along it, is `in`. */
+export interface CountLine {
+  readonly name: string;
+  readonly from: readonly [x: number, y: number];
+  readonly to: readonly [x: number, y: number];
+  readonly classes?: ReadonlySet<string>;
+}
+
+/** When a person should look: any bound that is exceeded marks the object. */
+export interface ReviewRule {
+  /** Standard deviation of the score. */
+  readonly maxStd?: number;
+  /** Standard deviation of the epistemic part alone. */
+  readonly maxEpistemicStd?: number;
+  /** Scores between these two are doubtful. */
+  readonly doubtful?: readonly [low: number, high: number];
+  /** Folder of the YOLO set that marked pictures and labels go to; undefined: marked in events only. */
+  readonly folder?: string;
+  /** Most pictures a camera adds in an hour. */
+  readonly perHour: number;
+}
+
+export interface SiteCamera {
+  /** Letters, digits, `_` and `-`: it is part of topics, paths and labels. */
+  readonly name: string;
+  readonly source: string;
+  readonly enabled: boolean;
+  /** Pictures per second that are looked at; undefined: as many as come. */
+  readonly framesPerSecond?: number;
+  /** Classes that are reported; undefined: all. */
+  readonly classes?: ReadonlySet<string>;
+  readonly thresholds: SiteThresholds;
+  /** By class; `*` for the others. */
+  readonly filters: ReadonlyMap<string, ClassFilter>;
+  readonly zones: readonly Zone[];
+  readonly lines: readonly CountLine[];
+  readonly review?: ReviewRule;
+  /** Seconds without a picture that count as a break. */
+  readonly stallSeconds: number;
+  readonly rtspTransport: 'tcp' | 'udp';
+  /** How the light is told; undefined: it is not. */
+  readonly light?: 'auto';
+  /** Frames that a track needs before it is an event. */
+  readonly minFrames: number;
+  /** Median score over the track that makes it an event; least scores only let boxes in. */
+  readonly minMedianScore: number;
+}
+
+export interface SiteMqtt {
+  readonly url: string;
+  readonly username?: string;
+  readonly password?: string;
+  readonly topicPrefix: string;
+  readonly clientId: string;
+  readonly homeAssistant?: { readonly prefix: string };
+}
+
+export interface SiteServer {
+  readonly host: string;
+  readonly port: number;
+  /** Asked for by everything but health off the loopback, and by every change. */
+  readonly token?: string;
+}
+
+export interface SiteEventsFile {
+  readonly path: string;
+  readonly maxBytes: number;
+  /** Older files that are kept. */
+  readonly keep: number;
+}
+
+export interface SiteSnapshots {
+  readonly folder: string;
+  readonly days: number;
+}
+
+export interface Site {
+  /** Path of the ONNX file. */
+  readonly model: string;
+  readonly device: string;
+  readonly sessions?: number;
+  readonly threads?: number;
+  readonly iou?: number;
+  readonly cameras: readonly SiteCamera[];
+  readonly mqtt?: SiteMqtt;
+  readonly server?: SiteServer;
+  readonly events?: SiteEventsFile;
+  readonly snapshots?: SiteSnapshots;
+  readonly webhook?: { readonly url: string; readonly timeoutSeconds: number };
+}
