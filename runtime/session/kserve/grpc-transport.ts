@@ -57,6 +57,9 @@ export function createGrpcTransport(address: KServeAddress): Transport {
     async unregisterMemory(region, limitMs) {
       await calls.call(method.systemSharedMemoryUnregister, { name: region }, limitMs);
     },
+    get losses() {
+      return calls.losses;
+    },
     reconnect: () => calls.reconnect(),
     close: () => calls.close(),
   };
@@ -67,6 +70,7 @@ class Calls {
   readonly #address: KServeAddress;
   readonly #metadata = new grpc.Metadata();
   #client: grpc.Client;
+  losses = 0;
 
   constructor(address: KServeAddress) {
     this.#address = address;
@@ -77,7 +81,19 @@ class Calls {
   #connect(): grpc.Client {
     const { host, port, tls } = this.#address;
     const credentials = tls ? grpc.credentials.createSsl() : grpc.credentials.createInsecure();
-    return new grpc.Client(`${host}:${port}`, credentials, CHANNEL);
+    const client = new grpc.Client(`${host}:${port}`, credentials, CHANNEL);
+    this.#watch(client.getChannel());
+    return client;
+  }
+
+  #watch(channel: ReturnType<grpc.Client['getChannel']>): void {
+    const state = channel.getConnectivityState(false);
+    if (state === grpc.connectivityState.SHUTDOWN) return;
+    channel.watchConnectivityState(state, Number.POSITIVE_INFINITY, (error) => {
+      if (error) return;
+      if (state === grpc.connectivityState.READY) this.losses++;
+      this.#watch(channel);
+    });
   }
 
   call<Input extends DescMessage, Output extends DescMessage>(
@@ -125,7 +141,8 @@ const FOREIGN = /protocol error|message parsing error|http2|HTTP\/2/i;
 
 function faultOf(error: grpc.ServiceError): TransportFault {
   const { code, details } = error;
-  const words = details.split('\n', 1)[0] ?? '';
+  // Node drops a message that ends with a blank, as some of Triton's do.
+  const words = details.trim().split('\n', 1)[0] || `${grpc.status[code]}, without a word that could be read`;
   if (FOREIGN.test(words)) return new TransportFault('garbled', words, error);
   return new TransportFault(KINDS[code] ?? 'refused', words, error);
 }

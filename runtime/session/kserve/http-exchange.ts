@@ -13,6 +13,8 @@ export interface ExchangeTarget {
   readonly host: string;
   readonly port: number;
   readonly headers: Readonly<Record<string, string>>;
+  /** Told of every connection that ends. */
+  readonly onLoss: () => void;
 }
 
 export interface ExchangeRequest {
@@ -56,6 +58,9 @@ export function exchange(
       reject(faultOf(error));
     };
     request.on('error', fail);
+    request.on('socket', (socket) => {
+      if (!request.reusedSocket) socket.once('close', target.onLoss);
+    });
     request.on('response', (response) => {
       readBody(response).then((answer) => {
         clearTimeout(timer);

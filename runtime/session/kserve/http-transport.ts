@@ -54,6 +54,9 @@ export function createHttpTransport(address: KServeAddress): Transport {
     async unregisterMemory(region, limitMs) {
       await client.send({ method: 'POST', path: memoryPath(region, 'unregister') }, limitMs);
     },
+    get losses() {
+      return client.losses;
+    },
     reconnect: () => undefined, // a request that was late has taken its connection with it
     close: () => client.close(),
   };
@@ -64,11 +67,20 @@ class Client {
   readonly #target;
   /** The server takes and gives bytes; known once it has described itself. */
   binary = false;
+  losses = 0;
 
   constructor({ tls, host, port, parallel, authorization }: KServeAddress) {
     const options = { keepAlive: true, maxSockets: parallel + 1 };
     this.#agent = tls ? new HttpsAgent(options) : new HttpAgent(options);
-    this.#target = { tls, host, port, headers: authorization === undefined ? {} : { authorization } };
+    this.#target = {
+      tls,
+      host,
+      port,
+      headers: authorization === undefined ? {} : { authorization },
+      onLoss: () => {
+        this.losses++;
+      },
+    };
   }
 
   get(path: string, limitMs: number): Promise<ExchangeAnswer> {

@@ -29,16 +29,12 @@ export class Link {
   #known: string | undefined;
   /** Nothing is known of the server since a call failed. */
   #inDoubt = false;
-  /** Counts how often the server was found again: what it was told before, it has forgotten. */
-  #returns = 0;
+  /** Connections that had ended when the model was last found as it was. */
+  #losses = 0;
 
   constructor(address: KServeAddress, transport: Transport) {
     this.#address = address;
     this.transport = transport;
-  }
-
-  get returns(): number {
-    return this.#returns;
   }
 
   /** @throws DeviceError where the server or its model is not there, not ready, or not what it should be */
@@ -48,6 +44,7 @@ export class Link {
       if (!(await this.transport.live(limitMs))) throw new TransportFault('unreachable', 'it is not live');
       const server = await this.transport.describeServer(limitMs);
       const model = await this.#describeReady(limitMs);
+      this.#losses = this.transport.losses;
       this.#known = JSON.stringify(model);
       const configured = server.extensions.includes('model_configuration');
       const maxBatchSize = configured ? await this.transport.maxBatchSize(limitMs) : 0;
@@ -85,7 +82,7 @@ export class Link {
       const left = deadline - performance.now();
       if (left < 1) throw runError(this.#address, last);
       try {
-        if (this.#inDoubt) await this.#check(left);
+        if (this.#inDoubt || this.#losses !== this.transport.losses) await this.#check(left);
         return await this.transport.infer(await make(), deadline - performance.now());
       } catch (error) {
         if (!(error instanceof TransportFault)) throw error;
@@ -108,6 +105,7 @@ export class Link {
   }
 
   async #check(limitMs: number): Promise<void> {
+    const { losses } = this.transport;
     // A server that was started again loads its models first.
     const model = await this.#describeReady(limitMs).catch((error: unknown) => {
       if (!(error instanceof TransportFault)) throw error;
@@ -118,8 +116,8 @@ export class Link {
         hint: 'start the stream again; it checks the model when it opens',
       });
     }
-    if (this.#inDoubt) this.#returns++;
     this.#inDoubt = false;
+    this.#losses = losses;
   }
 }
 

@@ -64,6 +64,8 @@ export interface Transport {
   /** Tells a server of this machine of `byteLength` bytes at `/dev/shm<key>`. */
   registerMemory(region: string, key: string, byteLength: number, limitMs: number): Promise<void>;
   unregisterMemory(region: string, limitMs: number): Promise<void>;
+  /** Connections that ended so far: behind the next one there may be another server, or the same without its memory. */
+  readonly losses: number;
   /** Gives up the connection in use: the next call makes a new one. */
   reconnect(): void;
   close(): void;
