@@ -16,7 +16,7 @@ import { createLetterbox, formatShape, ModelError } from '#core';
 import type { Frame } from './frame.ts';
 import { createInputPool, type InputPool } from './input-pool.ts';
 import { createMemoryReturn, type ReturnMemory } from './session/memory-return.ts';
-import type { Session, SessionInput } from './session/session.ts';
+import type { Placement, Session, SessionInput } from './session/session.ts';
 
 /** Time spent on one frame. */
 export interface StageTiming {
@@ -51,6 +51,10 @@ export interface Detector {
   readonly sessions: number;
   /** Provider in effect, as the runtime accepted it. */
   readonly provider: string;
+  /** What runs the graph, where it is not onnxruntime-node. */
+  readonly runtime?: string;
+  /** How it is known to run there, where anything else could. */
+  readonly placement?: Placement;
   /** How a frame of this size lies in the input. */
   readonly fit: (frame: Size) => Letterbox;
   /**
@@ -84,6 +88,7 @@ export interface DetectorParts {
 
 export function createDetector(parts: DetectorParts): Detector {
   const { input, batchSize, sessions, contract } = parts;
+  const { runtime, placement } = sessions[0] ?? {};
   const resources: Resources = {
     pool: createInputPool(parts.writer, input, batchSize),
     load: new Array<number>(sessions.length).fill(0),
@@ -96,6 +101,8 @@ export function createDetector(parts: DetectorParts): Detector {
     batchSize,
     sessions: sessions.length,
     provider: sessions[0]?.provider ?? 'none',
+    ...(runtime !== undefined && { runtime }),
+    ...(placement && { placement }),
     fit: (frame) => createLetterbox(frame, input, contract.fit),
     detect: (frames, thresholds = []) => detectBatch(parts, resources, frames, thresholds),
     useThreshold: (threshold) => parts.postprocessor.useThreshold(threshold),

@@ -28,12 +28,14 @@ export { runDetections } from './run.ts';
 export { builderWorkspaceMiB } from './session/engine-memory.ts';
 export type { EngineKey, EngineRecord, EngineShapes } from './session/engine-record.ts';
 export { formatEngineRecord, keyDifferences, parseEngineRecord } from './session/engine-record.ts';
+export { isEngineWrapper } from './session/ffi/engine-context.ts';
 export { disableTelemetry } from './session/no-telemetry.ts';
 export { openOrtFfiSession } from './session/ort-ffi.ts';
 export { openOrtNodeSession } from './session/ort-node.ts';
 export { probeProviders } from './session/probe.ts';
 export type {
   InputArray,
+  Placement,
   Provider,
   RunResult,
   Session,

@@ -35,7 +35,9 @@ export type UncertaintyRequest = 'auto' | 'box' | 'score' | 'all' | 'none';
 
 /** How a model file is read and where it runs. */
 export interface ModelOptions
-  extends Partial<Pick<SessionOptions, 'provider' | 'threads' | 'ortLibrary' | 'providerOptions'>> {
+  extends Partial<
+    Pick<SessionOptions, 'provider' | 'threads' | 'ortLibrary' | 'providerOptions' | 'onNote'>
+  > {
   /** Input size where the file leaves it free; rounded up to the stride. */
   readonly imageSize?: Size;
   /** Forces the head's kind where it cannot be told. */
@@ -89,6 +91,7 @@ export async function openModel(path: string, options: ModelOptions = {}): Promi
     threads: options.threads ?? 1,
     ...(options.ortLibrary !== undefined && { ortLibrary: options.ortLibrary }),
     ...(options.providerOptions !== undefined && { providerOptions: options.providerOptions }),
+    ...(options.onNote !== undefined && { onNote: options.onNote }),
   };
   const prepared = prepareSessions(sessionOptions, options.sessions ?? 1);
   try {

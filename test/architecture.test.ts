@@ -35,6 +35,7 @@ const mayImport: Record<string, readonly string[]> = {
 
 /** The one home of a heavy dependency. */
 const homes: Record<string, readonly string[]> = {
+  koffi: ['runtime/session/ffi/'],
   'onnxruntime-node': ['runtime/session/'],
   sharp: ['src/data/images/'],
   'fluent-ffmpeg': ['runtime/ffmpeg/', 'runtime/sources/', 'runtime/sinks/'],

@@ -37,7 +37,8 @@ export function providerError(message: string, provider: Provider, folder?: stri
   });
 }
 
-/** Faults of the runtime come with stack traces of C++. */
-export function firstLine(text: string): string {
-  return text.split('\n', 1)[0]?.trim() ?? '';
+/** Faults of the runtime come with places in its source before, and stack traces after what they say. */
+function firstLine(text: string): string {
+  const line = text.split('\n', 1)[0]?.trim() ?? '';
+  return line.replace(/^\/\S*:\d+ .* was false\. /, '');
 }

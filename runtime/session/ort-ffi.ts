@@ -7,7 +7,7 @@ import { OrtFault, type Pointer } from './ffi/api.ts';
 import type { EngineCache } from './ffi/engine-cache.ts';
 import { engineOfWrapper, expectLoadableEngine } from './ffi/engine-context.ts';
 import { loadOrtLibrary, type OrtLibrary } from './ffi/library.ts';
-import { createNativeSession, type NativeSession } from './ffi/native-session.ts';
+import { createNativeSession, type NativeSession, type NativeSessionOptions } from './ffi/native-session.ts';
 import { readPlacement } from './ffi/placement.ts';
 import { appendProvider, NATIVE_NAMES } from './ffi/providers.ts';
 import { withSessionOptions } from './ffi/session-options.ts';
@@ -101,6 +101,12 @@ export function openOrtFfiSession(
   return prepareOrtFfiSession(options.ortLibrary).open(model, modelName, options);
 }
 
+interface NativeOpenOptions extends SessionOptions, NativeSessionOptions {
+  /** Configuration entries beside those that every session has. */
+  readonly entries?: Readonly<Record<string, string>>;
+  readonly profilePrefix?: string;
+}
+
 /**
  * @param model bytes of an ONNX file; they are copied
  * @throws ModelError when the runtime cannot load the graph, DeviceError when the provider is not usable here
@@ -109,16 +115,13 @@ export async function openNative(
   library: OrtLibrary,
   model: Uint8Array,
   modelName: string,
-  options: SessionOptions & {
-    readonly entries?: Readonly<Record<string, string>>;
-    readonly profilePrefix?: string;
-  },
+  options: NativeOpenOptions,
 ): Promise<NativeSession> {
   const { provider } = options;
   const isTensorrt = provider.kind === 'tensorrt' || provider.kind === 'dla';
   const create = () => createSession(library, model, modelName, options);
   try {
-    return createNativeSession(library, await (isTensorrt ? library.oneAtATime(create) : create()));
+    return createNativeSession(library, await (isTensorrt ? library.oneAtATime(create) : create()), options);
   } catch (error) {
     if (!(error instanceof OrtFault)) throw error;
     throw openError(error.message, modelName, provider, library.folder);
@@ -129,7 +132,7 @@ async function createSession(
   library: OrtLibrary,
   model: Uint8Array,
   modelName: string,
-  options: Parameters<typeof openNative>[3],
+  options: NativeOpenOptions,
 ): Promise<Pointer> {
   const { provider, threads, providerOptions, externalDataFolder, entries, profilePrefix } = options;
   const { api } = library;

@@ -1,5 +1,6 @@
 // What every way of running a graph offers. One model is one session; one session runs one call at a time.
 import type { HeadTensor } from '#core';
+import { redactCredentials } from '../ffmpeg/redact.ts';
 
 /** Where a graph runs. Asked for is used, or opening fails. */
 export type Provider =
@@ -23,6 +24,8 @@ export interface SessionOptions {
   readonly threads: number;
   /** Folder of the weights that lie outside the model file. */
   readonly externalDataFolder?: string;
+  /** Outputs that were added to the graph: a server, which runs the file as it was, may lack them. */
+  readonly taps?: readonly string[];
   /** Told in sentences what takes long or was not as expected: an engine that is built, or built again. */
   readonly onNote?: (note: string) => void;
 }
@@ -56,12 +59,16 @@ export interface RunResult {
 
 /** A loaded graph. Runs one call at a time. */
 export interface Session {
-  /** Provider in effect, as the runtime accepted it: `cpu`, `cuda:0`, `kserve://host:8001/model`. */
+  /**
+   * Provider in effect, as the runtime accepted it: `cpu`, `cuda:0`, `kserve://host:8001/model (triton 2.51.0, model
+   * version 1)`.
+   */
   readonly provider: string;
   /** What runs the graph, where it is not onnxruntime-node: `ONNX Runtime 1.20.1 (libonnxruntime.so.1.20.1)`. */
   readonly runtime?: string;
   /** Absent where nothing else could run it: on the CPU alone, or on a server. */
   readonly placement?: Placement;
+  /** All that the graph gives, or, on a server, those of them that it gives. */
   readonly outputNames: readonly string[];
   /**
    * Runs the graph once. The memory of `input` moves to the session until the result gives it back. Calls queue up
@@ -83,8 +90,8 @@ export interface PreparedSession {
   discard(): void;
 }
 
-/** `cpu`, `cuda:0`, `kserve://host:8001/model`: what `device=` takes. */
+/** `cpu`, `cuda:0`, `kserve://host:8001/model`: what `device=` takes, without secrets. */
 export function providerName(provider: Provider): string {
-  if (provider.kind === 'kserve') return provider.url;
+  if (provider.kind === 'kserve') return redactCredentials(provider.url);
   return 'index' in provider ? `${provider.kind}:${provider.index}` : provider.kind;
 }

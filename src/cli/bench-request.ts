@@ -7,6 +7,7 @@ import type { Config } from './config.ts';
 import { parseDevice } from './device.ts';
 import { readClassMatching } from './evaluate-request.ts';
 import { defined } from './open.ts';
+import { readRuntimeChoice } from './runtime-choice.ts';
 import { sampleClips } from './sample-files.ts';
 import { parseValue } from './values.ts';
 
@@ -22,9 +23,11 @@ export async function readBenchRequest(config: Config): Promise<BenchRequest> {
   const size = config.size('imgsz');
   const labels = readLabels(config);
   const most = config.number('frames') ?? MOST_FRAMES;
+  const providers = (config.list('device') ?? ['cpu']).map(readProvider);
   return {
     models,
-    providers: (config.list('device') ?? ['cpu']).map(readProvider),
+    providers,
+    ...readRuntimeChoice(config, ...providers),
     threads: (config.list('threads') ?? ['1']).map(readThreads),
     rounds: config.number('rounds') ?? ROUNDS,
     frames: {

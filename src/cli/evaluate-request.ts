@@ -5,6 +5,7 @@ import type { Config } from './config.ts';
 import { parseDevice } from './device.ts';
 import { defined } from './open.ts';
 import { readCalibratorChoice, readSuppression } from './policies.ts';
+import { readRuntimeChoice } from './runtime-choice.ts';
 
 export function readPredictOptions(config: Config): PredictOptions {
   const size = config.size('imgsz');
@@ -17,6 +18,7 @@ export function readPredictOptions(config: Config): PredictOptions {
   const suppression: SuppressionPolicy | 'auto' = readSuppression(config);
   return {
     provider: device,
+    ...readRuntimeChoice(config, device),
     suppression,
     ...defined('threads', config.number('threads')),
     ...defined('sessions', config.number('sessions')),

@@ -2,34 +2,45 @@
 import { availableParallelism } from 'node:os';
 import { DeviceError, type HeadKind, type StoredCalibrator } from '#core';
 import { describeSals, readSals } from '#onnx';
-import type { DetectorOptions, OpenDetector, UncertaintyRequest } from '#runtime';
-import { describeCapabilities, openDetector, readNames } from '#runtime';
+import type { DetectorOptions, OpenDetector, Provider, UncertaintyRequest } from '#runtime';
+import { describeCapabilities, isEngineWrapper, openDetector, readNames } from '#runtime';
 import type { Config } from './config.ts';
 import { parseDevice } from './device.ts';
 import { say } from './output.ts';
 import { readCalibratorChoice, readClasses, readPolicies, readSuppression } from './policies.ts';
+import { readRuntimeChoice } from './runtime-choice.ts';
 
 export async function openConfiguredDetector(config: Config): Promise<OpenDetector> {
   const path = config.required('model');
   sayPrecision(config);
   const device = parseDevice(config.text('device') ?? 'cpu');
-  if (device !== 'auto') return describe(await openOn(path, config, { provider: device }), config);
+  if (device !== 'auto') return describe(await openOn(path, config, device), config);
+  return describe(await openOnAny(path, config), config);
+}
+
+/**
+ * CUDA, else the CPU. TensorRT by name only, since it first builds an engine for minutes; where the model stands for an
+ * engine that was built, nothing else runs it.
+ */
+async function openOnAny(path: string, config: Config): Promise<OpenDetector> {
+  if (await isEngineWrapper(path)) {
+    const detector = await openOn(path, config, { kind: 'tensorrt', index: 0 });
+    say(`device=auto: ${detector.provider}, since the model is a built engine`);
+    return detector;
+  }
   try {
-    const detector = await openOn(path, config, { provider: { kind: 'cuda', index: 0 } });
-    say('device=auto: cuda:0');
-    return describe(detector, config);
+    const detector = await openOn(path, config, { kind: 'cuda', index: 0 });
+    say(`device=auto: ${detector.provider}`);
+    return detector;
   } catch (error) {
     if (!(error instanceof DeviceError)) throw error;
+    const detector = await openOn(path, config, { kind: 'cpu' });
     say(`device=auto: cpu (${error.message})`);
-    return describe(await openOn(path, config, { provider: { kind: 'cpu' } }), config);
+    return detector;
   }
 }
 
-async function openOn(
-  path: string,
-  config: Config,
-  provider: Pick<DetectorOptions, 'provider'>,
-): Promise<OpenDetector> {
+async function openOn(path: string, config: Config, provider: Provider): Promise<OpenDetector> {
   const names = config.text('names');
   const size = config.size('imgsz');
   const sessions = config.number('sessions') ?? 1;
@@ -37,7 +48,8 @@ async function openOn(
   const threads =
     config.number('threads') ?? Math.max(1, Math.floor((availableParallelism() - 1) / sessions));
   const options: DetectorOptions = {
-    ...provider,
+    provider,
+    ...readRuntimeChoice(config, provider),
     threads,
     sessions,
     uncertainty: (config.text('uncertainty') ?? 'auto') as UncertaintyRequest,
@@ -66,6 +78,19 @@ export function defined<K extends string, V>(key: K, value: V | undefined): { re
   return value === undefined ? {} : ({ [key]: value } as { readonly [P in K]?: V });
 }
 
+/** ` (ONNX Runtime 1.20.1 (libonnxruntime.so.1), nodes: 57 CUDA)`; empty for what needs no words. */
+export function describeRuntime({ runtime, placement }: Pick<OpenDetector, 'runtime' | 'placement'>): string {
+  const nodes = Object.entries(placement?.nodes ?? {}).map(
+    ([name, count]) => `${count} on ${name.replace(/ExecutionProvider$/, '')}`,
+  );
+  const words = [
+    ...(runtime === undefined ? [] : [runtime]),
+    ...(nodes.length > 0 ? [`nodes: ${nodes.join(', ')}`] : []),
+    ...(placement?.proof === 'fallback-disabled' ? ['all nodes there'] : []),
+  ];
+  return words.length === 0 ? '' : ` (${words.join('; ')})`;
+}
+
 function sayPrecision(config: Config): void {
   for (const key of ['half', 'int8']) {
     if (config.flag(key)) {
@@ -79,7 +104,7 @@ function describe(detector: OpenDetector, config: Config): OpenDetector {
   const { model, threshold, suppression, capabilities, provider, input } = detector;
   const name = config.required('model').split('/').at(-1);
   say(
-    `${name}: ${model.finding.layout.kind} head, ${detector.classNames.length} classes, input ${input.width}x${input.height} on ${provider}; ` +
+    `${name}: ${model.finding.layout.kind} head, ${detector.classNames.length} classes, input ${input.width}x${input.height} on ${provider}${describeRuntime(detector)}; ` +
       `it can say: ${describeCapabilities(capabilities)}`,
   );
   if (config.text('nms') === undefined || config.text('threshold') === undefined) {

@@ -6,6 +6,7 @@ import type { Config } from './config.ts';
 import { parseDevice } from './device.ts';
 import { defined } from './open.ts';
 import { OPTIONS } from './options.ts';
+import { environmentLibrary } from './runtime-choice.ts';
 import type { OptionType } from './values.ts';
 
 const AUGMENT_KEYS = [
@@ -91,6 +92,7 @@ const CHANGEABLE: ReadonlySet<string> = new Set([
   'patience',
   'engine',
   'device',
+  'ort_library',
   'threads',
   'sessions',
   'tfevents',
@@ -130,9 +132,11 @@ export function readEngineRequest(config: Config): EngineRequest {
       },
     );
   }
+  const library = config.text('ort_library') ?? environmentLibrary();
   return {
     engine,
     device,
+    ...(engine.startsWith('tfjs') ? {} : defined('ortLibrary', library)),
     ...defined('threads', config.number('threads')),
     ...defined('workers', config.number('sessions')),
   };

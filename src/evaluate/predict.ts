@@ -2,7 +2,14 @@
 import type { SuppressionPolicy } from '#core';
 import { ConfigError, nearest } from '#core';
 import type { LabelledPicture } from '#data/datasets';
-import { type Detector, detectPicture, type ModelOptions, type OpenDetector, openDetector } from '#runtime';
+import {
+  type Detector,
+  detectPicture,
+  type ModelOptions,
+  type OpenDetector,
+  openDetector,
+  type Placement,
+} from '#runtime';
 import type { ClassMatchingOptions } from './class-matching.ts';
 import type { Predictions } from './report.ts';
 import type { PicturePrediction } from './tables.ts';
@@ -10,6 +17,9 @@ import type { PicturePrediction } from './tables.ts';
 /** How the model is read and where it runs: handed on to the detector. */
 const MODEL_KEYS = [
   'provider',
+  'ortLibrary',
+  'providerOptions',
+  'onNote',
   'threads',
   'imageSize',
   'calibrator',
@@ -48,6 +58,10 @@ export interface RanWith {
   readonly suppression: SuppressionPolicy;
   readonly iou: number;
   readonly agnostic: boolean;
+  /** Provider in effect, and what is known of it. */
+  readonly device: string;
+  readonly runtime?: string;
+  readonly placement?: Placement;
 }
 
 /** What `predictDataset` runs with unless told otherwise. */
@@ -106,9 +120,19 @@ export async function openPredictor(model: string, options: PredictOptions): Pro
   return detector;
 }
 
-export function describeRun(path: string, { model, suppression, iou, agnostic }: OpenDetector): RanWith {
-  const score = model.calibrator === undefined ? 'raw' : 'calibrated';
-  return { path, modelSha256: model.file.sha256, score, suppression, iou, agnostic };
+export function describeRun(path: string, detector: OpenDetector): RanWith {
+  const { model, suppression, iou, agnostic, provider, runtime, placement } = detector;
+  return {
+    path,
+    modelSha256: model.file.sha256,
+    score: model.calibrator === undefined ? 'raw' : 'calibrated',
+    suppression,
+    iou,
+    agnostic,
+    device: provider,
+    ...(runtime !== undefined && { runtime }),
+    ...(placement && { placement }),
+  };
 }
 
 /** Classes that the map leaves out would only take the places of others among the `maxDet` best. */

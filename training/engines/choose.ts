@@ -12,6 +12,8 @@ export interface EngineRequest {
   readonly engine: 'auto' | 'onnx' | 'tfjs' | 'tfjs-wasm' | 'tfjs-node' | 'tfjs-node-gpu';
   /** Belongs to `auto` and `onnx`; the other engines carry their device in their name. */
   readonly device: Provider | 'auto';
+  /** The ONNX Runtime library to use in place of the one of onnxruntime-node. */
+  readonly ortLibrary?: string;
   /** Plan of a run that is resumed: it is used again, or the run is refused. */
   readonly plan?: EnginePlan;
   /** Threads inside one operator, for `onnx` on the CPU; timed where neither this nor `workers` is given. */
@@ -48,6 +50,7 @@ export async function chooseEngine(
   searchFrom?: string,
 ): Promise<ChosenEngine> {
   expectKnown(request.engine);
+  expectTrainable(request.device);
   if (request.plan !== undefined) return reopen(request.plan, request, part, searchFrom);
   if (request.engine.startsWith('tfjs')) expectNoOnnxOptions(request);
   return firstThatWorks(candidatesFor(request, batch, searchFrom), part);
@@ -64,6 +67,16 @@ function expectKnown(engine: string): void {
   throw new ConfigError(why, { hint: `write one of ${ENGINES.join(', ')}` });
 }
 
+/** Engines and servers hold graphs that were frozen; what trains must take a new graph for every batch size. */
+function expectTrainable(device: EngineRequest['device']): void {
+  if (device === 'auto' || (device.kind !== 'kserve' && device.kind !== 'tensorrt' && device.kind !== 'dla'))
+    return;
+  const gpu = device.kind === 'tensorrt' ? ` (the same GPU: device=cuda:${device.index})` : '';
+  throw new ConfigError(`device=${providerName(device)} runs finished networks and trains none${gpu}`, {
+    hint: 'write device=cpu, device=0 for CUDA, device=webgpu, or leave it away',
+  });
+}
+
 function expectNoOnnxOptions({ engine, device, threads = 1, workers = 1 }: EngineRequest): void {
   if (device === 'auto' && threads === 1 && workers === 1) return;
   throw new ConfigError(`engine=${engine} takes no device, threads or workers: its name says where it runs`, {
@@ -72,13 +85,16 @@ function expectNoOnnxOptions({ engine, device, threads = 1, workers = 1 }: Engin
 }
 
 function candidatesFor(
-  { engine, device, threads, workers }: EngineRequest,
+  { engine, device, ortLibrary, threads, workers }: EngineRequest,
   batch: number,
   searchFrom: string | undefined,
 ): readonly Candidate[] {
-  const cuda = onnxOnCuda(device !== 'auto' && device.kind === 'cuda' ? device.index : 0);
-  const cpu = onnxOnCpu(batch, { ...(threads && { threads }), ...(workers && { workers }) });
-  const onnx = device === 'auto' ? [cuda, cpu] : device.kind === 'cuda' ? [cuda] : [cpu];
+  const library = ortLibrary === undefined ? {} : { ortLibrary };
+  const cpu = onnxOnCpu(batch, { ...(threads && { threads }), ...(workers && { workers }) }, library);
+  const onnx =
+    device === 'auto'
+      ? [onnxOnGpu({ kind: 'cuda', index: 0 }, library), cpu]
+      : [device.kind === 'cpu' ? cpu : onnxOnGpu(device, library)];
   const tfjs = (name: TfjsName) => tfjsCandidate(name, searchFrom);
   switch (engine) {
     case 'auto': {
@@ -104,28 +120,31 @@ function tfjsCandidate(name: TfjsName, searchFrom: string | undefined): Candidat
   };
 }
 
-function onnxOnCuda(index: number): Candidate {
+type Library = Pick<EngineRequest, 'ortLibrary'>;
+
+function onnxOnGpu(provider: Provider, library: Library): Candidate {
   return {
-    name: `onnx on cuda:${index}`,
-    open: (part) => openOnnxEngine(part, { provider: { kind: 'cuda', index } }),
+    name: `onnx on ${providerName(provider)}`,
+    open: (part) => openOnnxEngine(part, { provider, ...library }),
   };
 }
 
 function onnxOnCpu(
   batch: number,
   given: { readonly threads?: number; readonly workers?: number },
+  library: Library,
 ): Candidate {
   return {
     name: 'onnx on cpu',
-    open: (part) => openOnnxEngine(part),
+    open: (part) => openOnnxEngine(part, library),
     async openBest(part) {
       if (given.threads !== undefined || given.workers !== undefined) {
-        return { engine: await openOnnxEngine(part, given), note: 'as asked for' };
+        return { engine: await openOnnxEngine(part, { ...given, ...library }), note: 'as asked for' };
       }
-      const timed = await tuneOnnxPlan(part, batch);
+      const timed = await tuneOnnxPlan(part, batch, library);
       const [best] = timed;
       const { threads = 1, workers = 1 } = best?.plan ?? {};
-      const engine = await openOnnxEngine(part, { threads, workers });
+      const engine = await openOnnxEngine(part, { threads, workers, ...library });
       const time = best === undefined ? '' : `${Math.round(best.stepMs)} ms a step, `;
       return { engine, note: `${time}the fastest of ${timed.length} plans` };
     },
@@ -174,7 +193,7 @@ async function reopen(
   searchFrom: string | undefined,
 ): Promise<ChosenEngine> {
   expectSamePlan(plan, request);
-  const candidate = candidateOf(plan, searchFrom);
+  const candidate = candidateOf(plan, searchFrom, request.ortLibrary);
   const { engine } = await firstThatWorks([candidate], part);
   if (JSON.stringify(sorted(engine.plan)) !== JSON.stringify(sorted(plan))) {
     await engine.close();
@@ -186,14 +205,14 @@ async function reopen(
   return { engine, reason: `${describe(candidate.name, plan)}; the plan of the run that is resumed` };
 }
 
-function candidateOf(plan: EnginePlan, searchFrom: string | undefined): Candidate {
+function candidateOf(plan: EnginePlan, searchFrom?: string, ortLibrary?: string): Candidate {
   const { engine, backend, threads, workers } = plan;
   if (engine === 'onnx') {
-    const [, index] = /^cuda:(\d+)$/.exec(backend) ?? [];
-    const provider: Provider = index === undefined ? { kind: 'cpu' } : { kind: 'cuda', index: Number(index) };
+    const provider = providerOf(backend);
+    const library = ortLibrary === undefined ? {} : { ortLibrary };
     return {
       name: `onnx on ${backend}`,
-      open: (part) => openOnnxEngine(part, { provider, threads, workers }),
+      open: (part) => openOnnxEngine(part, { provider, threads, workers, ...library }),
     };
   }
   const names: Readonly<Record<string, TfjsName>> = {
@@ -203,9 +222,15 @@ function candidateOf(plan: EnginePlan, searchFrom: string | undefined): Candidat
   return tfjsCandidate(names[backend] ?? 'tfjs-wasm', searchFrom);
 }
 
+function providerOf(backend: string): Provider {
+  const [, index] = /^cuda:(\d+)$/.exec(backend) ?? [];
+  if (index !== undefined) return { kind: 'cuda', index: Number(index) };
+  return { kind: backend === 'webgpu' ? 'webgpu' : 'cpu' };
+}
+
 /** What is said beside `resume` must be what the run had. */
 function expectSamePlan(plan: EnginePlan, { engine, device, threads, workers }: EngineRequest): void {
-  const { name } = candidateOf(plan, undefined);
+  const { name } = candidateOf(plan);
   const provider = device === 'auto' ? undefined : providerName(device);
   const differs = [
     engine !== 'auto' && engine !== plan.engine && engine !== name && `engine=${engine}`,

@@ -1,6 +1,6 @@
 // ONNX files that stand for a built engine (`export format=engine` writes them): what must be true before one is loaded.
 import { createHash } from 'node:crypto';
-import { readFile } from 'node:fs/promises';
+import { readFile, stat } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
 import { ModelError } from '#core';
 import { deserialize, graphOf } from '#onnx';
@@ -18,6 +18,20 @@ export function engineOfWrapper(model: Uint8Array): string | undefined {
   const node = graphOf(deserialize(model)).node.find(({ opType }) => opType === OPERATOR);
   const path = node?.attribute.find(({ name }) => name === 'ep_cache_context')?.s;
   return node === undefined ? undefined : new TextDecoder().decode(path);
+}
+
+/** A wrapper holds names and no weights. */
+const MOST_WRAPPER_BYTES = 2 ** 20;
+
+/** Whether a model file stands for a built engine; false also for a file that cannot be read, which opening will say. */
+export async function isEngineWrapper(path: string): Promise<boolean> {
+  const size = (await stat(path).catch(() => undefined))?.size ?? Number.POSITIVE_INFINITY;
+  if (size > MOST_WRAPPER_BYTES) return false;
+  try {
+    return engineOfWrapper(await readFile(path)) !== undefined;
+  } catch {
+    return false;
+  }
 }
 
 /** What this machine is, as far as it is known before a session is opened. */

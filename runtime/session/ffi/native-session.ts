@@ -1,6 +1,6 @@
 // One loaded graph of ONNX Runtime's C API: what it takes and gives, and its runs.
 import type { HeadTensor } from '#core';
-import type { Pointer } from './api.ts';
+import type { OrtApi, Pointer } from './api.ts';
 import type { OrtLibrary } from './library.ts';
 import {
   createArray,
@@ -31,8 +31,15 @@ export interface NativeSession {
    * @throws OrtFault in the runtime's words
    */
   run(feeds: ReadonlyMap<string, Fed>): Promise<ReadonlyMap<string, HeadTensor>>;
+  /** Writes the profile that the session was opened with. */
+  endProfiling(): void;
   /** Never while a run is under way. */
   release(): void;
+}
+
+export interface NativeSessionOptions {
+  /** Runs block the calling thread, for a thread that has nothing else to do. Default: they go to libuv's pool. */
+  readonly inThisThread?: boolean;
 }
 
 /** An output that lies in an array of ours. */
@@ -42,8 +49,15 @@ interface Target {
 }
 
 /** @param pointer `OrtSession`; it belongs to what is returned */
-export function createNativeSession(library: OrtLibrary, pointer: Pointer): NativeSession {
+export function createNativeSession(
+  library: OrtLibrary,
+  pointer: Pointer,
+  { inThisThread = false }: NativeSessionOptions = {},
+): NativeSession {
   const { api } = library;
+  const start: OrtApi['callAsync'] = inThisThread
+    ? async (name, ...values) => api.call(name, ...values)
+    : api.callAsync;
   const inputs = describe(library, pointer, 'Input');
   const outputs = describe(library, pointer, 'Output');
   const inputNames = createNames(library, inputs);
@@ -65,7 +79,7 @@ export function createNativeSession(library: OrtLibrary, pointer: Pointer): Nati
     const keep = { values, given, names, targets };
     held.add(keep);
     const counted = [given, given.length, outputNames.pointers, values.length, values] as const;
-    await api.callAsync('Run', pointer, null, names.pointers, ...counted).finally(() => held.delete(keep));
+    await start('Run', pointer, null, names.pointers, ...counted).finally(() => held.delete(keep));
     const made = [...values].filter((value, place) => value !== targets[place]?.value);
     try {
       return outputs.map(({ name, elementType, shape: declared }, place): [string, HeadTensor] => {
@@ -124,7 +138,13 @@ export function createNativeSession(library: OrtLibrary, pointer: Pointer): Nati
     return data.length === 0 ? undefined : { data, value: tensorOver(library, { elementType, shape, data }) };
   }
 
-  return { inputs, outputs, pointer, run, release: () => api.release('Session', pointer) };
+  function endProfiling(): void {
+    const slot = new BigUint64Array(1);
+    api.call('SessionEndProfiling', pointer, library.allocator, slot);
+    api.call('AllocatorFree', library.allocator, slot[0] ?? null);
+  }
+
+  return { inputs, outputs, pointer, run, endProfiling, release: () => api.release('Session', pointer) };
 }
 
 /** Names as C strings, which live as long as this object. */

@@ -11,7 +11,10 @@ import { type BenchRun, median, type RunRequest } from './measure-run.ts';
 import { runInProcess } from './run-process.ts';
 
 export interface BenchRequest
-  extends Pick<RunRequest, 'frames' | 'conf' | 'imageSize' | 'layout' | 'preprocess'> {
+  extends Pick<
+    RunRequest,
+    'frames' | 'conf' | 'imageSize' | 'layout' | 'preprocess' | 'ortLibrary' | 'providerOptions'
+  > {
   /** ONNX files; the first is what the others are divided by. One may stand there twice: that shows the noise. */
   readonly models: readonly string[];
   readonly providers: readonly Provider[];
@@ -157,12 +160,15 @@ export function roundOrder(count: number, round: number): readonly number[] {
 
 async function measureOnce(
   entry: BenchEntry,
-  { frames, conf, imageSize, layout, preprocess }: Omit<BenchRequest, 'rounds'>,
+  request: Omit<BenchRequest, 'rounds'>,
   signal?: AbortSignal,
 ): Promise<BenchEntry> {
+  const { frames, conf, imageSize, layout, preprocess, ortLibrary, providerOptions } = request;
   const run: RunRequest = {
     model: entry.model,
     provider: entry.provider,
+    ...(ortLibrary !== undefined && { ortLibrary }),
+    ...(providerOptions && { providerOptions }),
     threads: entry.threads,
     frames,
     ...(conf !== undefined && { conf }),
@@ -211,7 +217,7 @@ function spread(values: readonly number[]): Spread {
 async function withLabels(
   entry: BenchEntry,
   known: BenchEntry | undefined,
-  { labels, imageSize, layout, preprocess }: BenchRequest,
+  { labels, imageSize, layout, preprocess, ortLibrary, providerOptions }: BenchRequest,
   { signal, onProgress }: BenchContext,
 ): Promise<BenchEntry> {
   if (labels === undefined || entry.fault !== undefined) return entry;
@@ -219,6 +225,8 @@ async function withLabels(
   const { data, split, matching } = labels;
   const predict = {
     provider: entry.provider,
+    ...(ortLibrary !== undefined && { ortLibrary }),
+    ...(providerOptions && { providerOptions }),
     ...(imageSize && { imageSize }),
     ...(layout && { layout }),
     ...(preprocess !== undefined && { preprocess }),

@@ -8,6 +8,7 @@ import {
   type OpenDetector,
   openDetector,
   openSource,
+  type Placement,
   type Provider,
 } from '#runtime';
 
@@ -15,6 +16,8 @@ import {
 export interface RunRequest {
   readonly model: string;
   readonly provider: Provider;
+  readonly ortLibrary?: string;
+  readonly providerOptions?: ReadonlyMap<string, string>;
   readonly threads: number;
   readonly frames: BenchFrames;
   /** Least score of a box. Default 0.25. */
@@ -51,6 +54,8 @@ export interface BenchRun {
   readonly detections: number;
   /** In effect. */
   readonly provider: string;
+  readonly runtime?: string;
+  readonly placement?: Placement;
   readonly input: Size;
 }
 
@@ -75,9 +80,12 @@ export async function measureRun(request: RunRequest): Promise<BenchRun> {
   }
 }
 
-function detectorOptions({ provider, threads, conf, imageSize, layout, preprocess }: RunRequest) {
+function detectorOptions(request: RunRequest) {
+  const { provider, ortLibrary, providerOptions, threads, conf, imageSize, layout, preprocess } = request;
   return {
     provider,
+    ...(ortLibrary !== undefined && { ortLibrary }),
+    ...(providerOptions && { providerOptions }),
     threads,
     threshold: { kind: 'fixed', base: conf ?? 0.25 },
     ...(imageSize && { imageSize }),
@@ -111,6 +119,8 @@ async function measurePass(detector: OpenDetector, batches: readonly (readonly F
     frames,
     detections,
     provider: detector.provider,
+    ...(detector.runtime !== undefined && { runtime: detector.runtime }),
+    ...(detector.placement && { placement: detector.placement }),
     input: detector.input,
   };
 }

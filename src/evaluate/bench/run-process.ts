@@ -39,6 +39,7 @@ export async function runInProcess(request: RunRequest, signal?: AbortSignal): P
   const child = fork(program(), [], {
     detached: true,
     execArgv: [],
+    serialization: 'advanced', // options of a provider are a Map
     stdio: ['ignore', 'ignore', 'pipe', 'ipc'],
   });
   const kill = () => child.kill('SIGKILL');

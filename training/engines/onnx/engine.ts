@@ -20,6 +20,8 @@ import { joinOutputs, joinResults, shardRanges } from './split.ts';
 export interface OnnxEngineOptions {
   /** Where it runs; asked for is used, or opening fails. */
   readonly provider: Provider;
+  /** The ONNX Runtime library to use in place of the one of onnxruntime-node. */
+  readonly ortLibrary?: string;
   /** Threads inside one operator. */
   readonly threads: number;
   /** Data-parallel workers. */
@@ -36,16 +38,21 @@ export async function openOnnxEngine(
   part: TrainablePart,
   options: Partial<OnnxEngineOptions> = {},
 ): Promise<Engine> {
-  const { provider, threads, workers } = { ...ONNX_ENGINE_DEFAULTS, ...options };
+  const { provider, ortLibrary, threads, workers } = { ...ONNX_ENGINE_DEFAULTS, ...options };
   const composedNormalization = provider.kind !== 'cpu';
   differentiate(part, { batch: 1, mode: 'train', composedNormalization }); // throws before a thread is started
   const shards = Array.from({ length: workers }, () =>
-    createShard(part, { provider, threads, composedNormalization }),
+    createShard(part, {
+      provider,
+      ...(ortLibrary !== undefined && { ortLibrary }),
+      threads,
+      composedNormalization,
+    }),
   );
   const close = async () => {
     await Promise.all(shards.map((shard) => shard.close()));
   };
-  if (provider.kind !== 'cpu') {
+  if (provider.kind !== 'cpu' || ortLibrary !== undefined) {
     const probed = await Promise.allSettled(shards.map((shard) => shard.probe(probeModel())));
     const failed = probed.find((result) => result.status === 'rejected');
     if (failed !== undefined) {

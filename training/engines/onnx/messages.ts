@@ -12,6 +12,7 @@ export interface ProgramMessage {
   readonly id: number;
   readonly key: string;
   readonly provider: Provider;
+  readonly ortLibrary?: string;
   readonly threads: number;
   readonly forward: Uint8Array<ArrayBuffer>;
   readonly backward?: Uint8Array<ArrayBuffer>;
@@ -37,6 +38,7 @@ export type ToWorker =
       readonly type: 'probe';
       readonly id: number;
       readonly provider: Provider;
+      readonly ortLibrary?: string;
       readonly model: Uint8Array<ArrayBuffer>;
     }
   | { readonly type: 'forward'; readonly id: number; readonly key: string; readonly feed: FlatArray }

@@ -11,6 +11,7 @@ import { startWorker } from './worker-client.ts';
 
 export interface ShardOptions {
   readonly provider: Provider;
+  readonly ortLibrary?: string;
   readonly threads: number;
   readonly composedNormalization: boolean;
 }
@@ -48,9 +49,9 @@ export function createShard(part: TrainablePart, options: ShardOptions) {
       programs.set(key, known);
       return known;
     }
-    const { composedNormalization, provider, threads } = options;
+    const { composedNormalization, ...where } = options;
     const program = differentiate(part, { batch, mode, composedNormalization });
-    const message = toMessage(program, { key, provider, threads });
+    const message = toMessage(program, { key, ...where });
     const opened = client.ask(message).answer;
     opened.catch(() => programs.delete(key)); // the error itself reaches whoever waits for `opened`
     const open: OpenProgram = { key, program, opened, feeds: [], seeds: [], held: 0 };
@@ -70,7 +71,12 @@ export function createShard(part: TrainablePart, options: ShardOptions) {
 
   return {
     probe: (model: Uint8Array<ArrayBuffer>) =>
-      client.ask({ type: 'probe', provider: options.provider, model }).answer,
+      client.ask({
+        type: 'probe',
+        provider: options.provider,
+        ...(options.ortLibrary !== undefined && { ortLibrary: options.ortLibrary }),
+        model,
+      }).answer,
     close: () => client.close(),
 
     async forward(inputs: Tensors, values: ParameterValues, range: Range, mode: ForwardOptions['mode']) {
@@ -141,7 +147,10 @@ export function createShard(part: TrainablePart, options: ShardOptions) {
   };
 }
 
-function toMessage(program: GradientProgram, head: { key: string; provider: Provider; threads: number }) {
+function toMessage(
+  program: GradientProgram,
+  head: Pick<ShardOptions, 'provider' | 'ortLibrary' | 'threads'> & { key: string },
+) {
   return {
     type: 'program' as const,
     ...head,

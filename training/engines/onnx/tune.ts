@@ -14,6 +14,7 @@ export interface TimedPlan {
 export interface TuneOptions {
   /** Cores to use at most; all by default. */
   readonly cores?: number;
+  readonly ortLibrary?: string;
 }
 
 const TIMED_STEPS = 3;
@@ -26,7 +27,7 @@ const TIMED_STEPS = 3;
 export async function tuneOnnxPlan(
   part: TrainablePart,
   batch: number,
-  { cores = availableParallelism() }: TuneOptions = {},
+  { cores = availableParallelism(), ortLibrary }: TuneOptions = {},
 ): Promise<readonly TimedPlan[]> {
   const candidates = [
     { threads: 1, workers: 1 },
@@ -40,7 +41,10 @@ export async function tuneOnnxPlan(
   };
   const timed: TimedPlan[] = [];
   for (const candidate of candidates) {
-    const engine = await openOnnxEngine(part, candidate);
+    const engine = await openOnnxEngine(part, {
+      ...candidate,
+      ...(ortLibrary !== undefined && { ortLibrary }),
+    });
     try {
       timed.push({ plan: engine.plan, stepMs: await fastestStep(engine, step) });
     } finally {

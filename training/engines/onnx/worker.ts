@@ -50,17 +50,23 @@ function pick(tensors: ReadonlyMap<string, LocalTensor>, name: string): LocalTen
 }
 
 async function openProgram(message: ProgramMessage): Promise<void> {
-  const { provider, threads, backward } = message;
+  const { provider, threads, backward, ortLibrary } = message;
+  const options = { provider, threads, ...(ortLibrary !== undefined && { ortLibrary }) };
   programs.set(message.key, {
     message,
-    forward: await openLocalSession(message.forward, { provider, threads }),
-    backward: backward && (await openLocalSession(backward, { provider, threads })),
+    forward: await openLocalSession(message.forward, options),
+    backward: backward && (await openLocalSession(backward, options)),
   });
   answer({ type: 'done', id: message.id, tensors: [], returned: [] });
 }
 
 async function probe(message: Extract<ToWorker, { type: 'probe' }>): Promise<void> {
-  const session = await openLocalSession(message.model, { provider: message.provider, threads: 1 });
+  const { provider, ortLibrary } = message;
+  const session = await openLocalSession(message.model, {
+    provider,
+    threads: 1,
+    ...(ortLibrary !== undefined && { ortLibrary }),
+  });
   await session.run(new Map([['x', { shape: [1], data: new Float32Array(1) }]]));
   await session.release();
   answer({ type: 'done', id: message.id, tensors: [], returned: [] });
