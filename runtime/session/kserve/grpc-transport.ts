@@ -142,7 +142,13 @@ const FOREIGN = /protocol error|message parsing error|http2|HTTP\/2/i;
 function faultOf(error: grpc.ServiceError): TransportFault {
   const { code, details } = error;
   // Node drops a message that ends with a blank, as some of Triton's do.
-  const words = details.trim().split('\n', 1)[0] || `${grpc.status[code]}, without a word that could be read`;
+  const plain = details.replace(
+    /^No connection established\. Last error: (Error: )?|\s*Resolution note:.*$/gs,
+    '',
+  );
+  const words =
+    plain.trim().replace(/\.$/, '').split('\n', 1)[0] ||
+    `${grpc.status[code]}, without a word that could be read`;
   if (FOREIGN.test(words)) return new TransportFault('garbled', words, error);
   return new TransportFault(KINDS[code] ?? 'refused', words, error);
 }
