@@ -1,0 +1,261 @@
+// One camera of a site: connects, detects, follows objects, and begins again after every fault, whatever the others do.
+import { setTimeout as sleep } from 'node:timers/promises';
+import { LIGHT_LADDER } from '#core';
+import type { DetectionResult } from '../detections.ts';
+import { detections } from '../detections.ts';
+import type { Detector } from '../detector.ts';
+import { redactCredentials } from '../ffmpeg/index.ts';
+import { type OpenSourceOptions, openSource } from '../sources/open.ts';
+import type { FrameSource, SourceEvent, SourceStats } from '../sources/source.ts';
+import { TRACKER_DEFAULTS } from '../tracker/index.ts';
+import type { CameraState, SiteEvent, SiteObject } from './events.ts';
+import { createObjectEvents, type ObjectEvents } from './object-events.ts';
+import { paceSource } from './paced-source.ts';
+import type { SiteCamera } from './site.ts';
+import { leastScore, lowestScore } from './thresholds.ts';
+
+/** How a camera stands. Plain data. */
+export interface CameraStatus {
+  readonly name: string;
+  readonly state: CameraState;
+  /** Of the last fault, without credentials; absent while all is well. */
+  readonly reason?: string;
+  readonly enabled: boolean;
+  /** ms since 1970 of the last result. */
+  readonly lastFrameMs?: number;
+  /** From arrival to result, of the last frame; absent for files. */
+  readonly frameAgeMs?: number;
+  readonly light?: string;
+  /** Since the start, over all connections. */
+  readonly frames: number;
+  readonly dropped: number;
+  readonly reconnects: number;
+  readonly objects: readonly SiteObject[];
+}
+
+export interface CameraContext {
+  readonly detector: Detector;
+  readonly onEvent: (event: SiteEvent) => void;
+  /** Every result with what was said of its objects; the frame's bytes are valid until it resolves. */
+  readonly onResult?: (result: DetectionResult, objects: ObjectEvents) => Promise<void> | void;
+  readonly source?: Pick<OpenSourceOptions, 'ffmpeg'>;
+}
+
+/** Seconds until a camera that cannot be opened is tried again: doubled each time, from the first to the second. */
+const RETRY_SECONDS = [1, 30] as const;
+const UPDATE_SECONDS = 10;
+
+export class CameraRun {
+  readonly name: string;
+  #camera: SiteCamera;
+  readonly #context: CameraContext;
+  readonly #objects: ObjectEvents;
+  #state: CameraState = 'connecting';
+  #said: CameraState | undefined;
+  #reason: string | undefined;
+  #enabled: boolean;
+  #changed = new AbortController();
+  #past: SourceStats = { frames: 0, dropped: 0, reconnects: 0, damaged: 0 };
+  #source: FrameSource | undefined;
+  #last: { readonly atMs: number; readonly ageMs?: number; readonly light?: string } | undefined;
+
+  constructor(camera: SiteCamera, context: CameraContext) {
+    this.name = camera.name;
+    this.#camera = camera;
+    this.#enabled = camera.enabled;
+    this.#context = context;
+    this.#objects = createObjectEvents({
+      camera: camera.name,
+      rules: camera,
+      endSeconds: TRACKER_DEFAULTS.bufferSeconds,
+      updateSeconds: UPDATE_SECONDS,
+    });
+  }
+
+  get camera(): SiteCamera {
+    return this.#camera;
+  }
+
+  get status(): CameraStatus {
+    const now = this.#source?.stats();
+    const sum = (key: keyof SourceStats) => this.#past[key] + (now?.[key] ?? 0);
+    const last = this.#last;
+    return {
+      name: this.name,
+      state: this.#state,
+      enabled: this.#enabled,
+      ...(this.#reason !== undefined && { reason: this.#reason }),
+      ...(last && { lastFrameMs: last.atMs }),
+      ...(last?.ageMs !== undefined && { frameAgeMs: last.ageMs }),
+      ...(last?.light !== undefined && { light: last.light }),
+      frames: sum('frames'),
+      dropped: sum('dropped'),
+      reconnects: sum('reconnects'),
+      objects: this.#objects.objects,
+    };
+  }
+
+  /** Takes rules that need no new connection: they act from the next frame on. */
+  use(camera: SiteCamera): void {
+    this.#camera = camera;
+    this.#objects.useRules(camera);
+  }
+
+  /** Switches the camera off or on: off, its process ends and its objects go. */
+  setEnabled(enabled: boolean): void {
+    if (enabled === this.#enabled) return;
+    this.#enabled = enabled;
+    this.#changed.abort(new Error('switched'));
+    this.#changed = new AbortController();
+  }
+
+  /** Runs until the signal aborts, or a file has ended. Never throws: every fault is said, and tried again. */
+  async run(signal: AbortSignal): Promise<void> {
+    let failures = 0;
+    while (!signal.aborted) {
+      const changed = this.#changed.signal;
+      const until = AbortSignal.any([signal, changed]);
+      if (!this.#enabled) {
+        this.#enter('off');
+        await aborted(until);
+        continue;
+      }
+      this.#enter('connecting');
+      try {
+        await this.#connect(until, () => {
+          failures = 0;
+        });
+        this.#enter('ended');
+        this.#sayAll(this.#objects.end(Date.now()));
+        return;
+      } catch (error) {
+        this.#sayAll(this.#objects.end(Date.now()));
+        if (until.aborted) continue;
+        this.#enter('failed', redactCredentials(error instanceof Error ? error.message : String(error)));
+        const [first, longest] = RETRY_SECONDS;
+        const seconds = Math.min(longest, first * 2 ** failures++);
+        await sleep(1000 * seconds, undefined, { signal: until }).catch(() => undefined);
+      }
+    }
+    this.#enter('off');
+  }
+
+  async #connect(signal: AbortSignal, onLive: () => void): Promise<void> {
+    const { source: spec, framesPerSecond, stallSeconds, rtspTransport, light } = this.#camera;
+    const opened = await openSource(spec, { ...this.#context.source, stallSeconds, rtspTransport });
+    const source = framesPerSecond === undefined ? opened : paceSource(opened, framesPerSecond);
+    this.#source = source;
+    const startMs = Date.now();
+    const lowest = lowestScore(this.#camera.thresholds);
+    const { detector } = this.#context;
+    detector.useThreshold({ kind: 'fixed', base: Math.min(TRACKER_DEFAULTS.lowThreshold, lowest / 2) });
+    const sure = Math.min(TRACKER_DEFAULTS.newThreshold, lowest);
+    let connection: number | undefined;
+    try {
+      for await (const result of detections({
+        source,
+        detector,
+        signal,
+        track: {
+          highThreshold: sure,
+          newThreshold: sure,
+          lowThreshold: Math.min(TRACKER_DEFAULTS.lowThreshold, lowest / 2),
+        },
+        ...(light === 'auto' && { light: { ladder: LIGHT_LADDER } }),
+        onEvent: (event) => this.#hear(event),
+      })) {
+        const { frame } = result;
+        const atMs = frame.capturedAtMs ?? Math.round(startMs + 1000 * (frame.ptsSeconds ?? 0));
+        // Track ids go on after a break, and the objects before it are not those after it.
+        if (connection !== undefined && frame.connection !== connection)
+          this.#sayAll(this.#objects.end(atMs));
+        connection = frame.connection;
+        if (this.#state !== 'live') this.#enter('live');
+        onLive();
+        await this.#take(result, atMs);
+      }
+    } finally {
+      this.#past = addStats(this.#past, source.stats());
+      this.#source = undefined;
+    }
+  }
+
+  async #take(result: DetectionResult, atMs: number): Promise<void> {
+    const { frame, size, detections: found, light } = result;
+    const { thresholds } = this.#camera;
+    const events = this.#objects.see({
+      detections: found,
+      size,
+      atMs,
+      least: (className) => leastScore(thresholds, className, light),
+      ...(light !== undefined && { light }),
+    });
+    const ageMs = frame.capturedAtMs === undefined ? undefined : Date.now() - frame.capturedAtMs;
+    this.#last = { atMs, ...(ageMs !== undefined && { ageMs }), ...(light !== undefined && { light }) };
+    this.#sayAll(events);
+    await this.#context.onResult?.(result, this.#objects);
+  }
+
+  #hear(event: SourceEvent): void {
+    const base = { atMs: Date.now(), camera: this.name };
+    switch (event.kind) {
+      case 'open':
+      case 'resumed':
+        return; // a frame makes it live
+      case 'lost':
+        this.#enter('back-off', event.reason);
+        return;
+      case 'light':
+        this.#context.onEvent({
+          kind: 'light',
+          ...base,
+          state: event.state,
+          value: event.value,
+          ...(event.before !== undefined && { before: event.before }),
+        });
+        return;
+      case 'damaged':
+        this.#context.onEvent({ kind: 'notice', ...base, message: event.reason });
+        return;
+      case 'notice':
+        this.#context.onEvent({ kind: 'notice', ...base, message: event.message });
+        return;
+      default:
+        event satisfies never;
+    }
+  }
+
+  #enter(state: CameraState, reason?: string): void {
+    const before = this.#said;
+    this.#state = state;
+    this.#reason = reason;
+    if (state === before && reason === undefined) return;
+    this.#said = state;
+    this.#context.onEvent({
+      kind: 'camera',
+      atMs: Date.now(),
+      camera: this.name,
+      state,
+      ...(before !== undefined && { before }),
+      ...(reason !== undefined && { reason }),
+    });
+  }
+
+  #sayAll(events: readonly SiteEvent[]): void {
+    for (const event of events) this.#context.onEvent(event);
+  }
+}
+
+function addStats(a: SourceStats, b: SourceStats): SourceStats {
+  return {
+    frames: a.frames + b.frames,
+    dropped: a.dropped + b.dropped,
+    reconnects: a.reconnects + b.reconnects,
+    damaged: a.damaged + b.damaged,
+  };
+}
+
+function aborted(signal: AbortSignal): Promise<void> {
+  if (signal.aborted) return Promise.resolve();
+  return new Promise((resolve) => signal.addEventListener('abort', () => resolve(), { once: true }));
+}
