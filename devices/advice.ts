@@ -24,14 +24,12 @@ export interface Extras {
   readonly powerMode?: string;
   /** Elements of GStreamer; absent where it is not installed. */
   readonly elements?: ReadonlySet<string>;
-  /** `x64`, `arm64` */
-  readonly arch: string;
 }
 
 const GIB = 2 ** 30;
 const LIBRARY = `${LIBRARY_FOLDER}/libonnxruntime.so`;
 
-export function advise(machine: MachineFacts, extras: Extras): Advice {
+export function advise(machine: MachineFacts, extras: Extras = {}): Advice {
   const { jetson } = machine;
   const profile =
     jetson === undefined

@@ -41,7 +41,6 @@ async function readReport(config: Config): Promise<DevicesReport> {
   ]);
   const powerMode = machine.jetson === undefined ? undefined : await readPowerMode();
   const extras = {
-    arch: process.arch,
     ...defined('powerMode', powerMode),
     ...defined('elements', 'elements' in gstreamer ? gstreamer.elements : undefined),
   };
