@@ -64,7 +64,7 @@ describe.skipIf(!gstreamerAvailable || !ffmpegAvailable)(`videos through GStream
       expect(Math.abs(frame.ptsSeconds - other.ptsSeconds)).toBeLessThan(1.5e-6);
       expect(frame.letterbox).toEqual(other.letterbox);
       expect(frame.content).toHaveLength(other.content.length);
-      expect(difference(frame.content, other.content)).toBeLessThan(6);
+      expect(difference(frame.content, other.content)).toBeLessThan(4);
       expect([frame.full?.width, frame.full?.height]).toEqual([other.full?.width, other.full?.height]);
       expect(difference(frame.full!.data, other.full!.data)).toBe(0);
     }
