@@ -1,13 +1,18 @@
 // A site as its file describes it, after every default has been filled in: what `readSite` gives and `runSite` takes.
-import type { Region } from '#core';
+import type { LightLadder, Region, SuppressionSetting } from '#core';
 
 /** Thresholds of one camera: least scores by class, per light state where they are given. */
 export interface SiteThresholds {
   /** Least score in [0, 1] of classes that `classes` does not name. */
   readonly base: number;
   readonly classes: ReadonlyMap<string, number>;
-  /** Light state → class (`*` for the others) → least score. Empty: the light changes nothing. */
+  /**
+   * Light state → class (`*` for the others, always there) → least score: a whole table, which stands in the place of
+   * `base` and `classes`. Empty: the light changes nothing.
+   */
   readonly conditions: ReadonlyMap<string, ReadonlyMap<string, number>>;
+  /** The states of `conditions` and where they end, where a thresholds file brings them; else `LIGHT_LADDER`. */
+  readonly ladder?: LightLadder;
 }
 
 /** What an object must be to be reported. Areas are shares of the picture in [0, 1], ratios width : height. */
@@ -112,6 +117,8 @@ export interface Site {
   readonly sessions?: number;
   readonly threads?: number;
   readonly iou?: number;
+  /** What the thresholds of a thresholds file were chosen with; then `iou` is absent. */
+  readonly suppression?: SuppressionSetting;
   readonly cameras: readonly SiteCamera[];
   readonly mqtt?: SiteMqtt;
   readonly server?: SiteServer;
