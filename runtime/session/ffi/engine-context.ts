@@ -5,6 +5,7 @@ import { basename, dirname, join } from 'node:path';
 import { ModelError } from '#core';
 import { deserialize, graphOf } from '#onnx';
 import { keyDifferences, parseEngineRecord } from '../engine-record.ts';
+import { engineElsewhere } from '../ort-errors.ts';
 import type { Provider } from '../session.ts';
 
 /** ONNX Runtime reads them since 1.17. */
@@ -55,9 +56,7 @@ export async function expectLoadableEngine(
   host?: EngineHost,
 ): Promise<void> {
   if (provider.kind !== 'tensorrt') {
-    throw new ModelError(`${wrapper} stands for a TensorRT engine, which nothing but TensorRT runs`, {
-      hint: 'write device=tensorrt:0, or give the .onnx file that the engine was built from',
-    });
+    throw engineElsewhere(wrapper);
   }
   if (host !== undefined && host.level < LEVEL) {
     throw new ModelError(
