@@ -4,11 +4,12 @@ import type { Site } from './site.ts';
 
 const HIDDEN = '***';
 
-/** Hides user and password of sources and of the broker, the server's token, and the path of the hook, which often is one. */
+/** Hides user and password of sources, of an inference server and of the broker, the server's token, and the path of the hook, which often is one. */
 export function redactSite(site: Site): Site {
   const { mqtt, server, webhook } = site;
   return {
     ...site,
+    device: redactCredentials(site.device),
     cameras: site.cameras.map((camera) => ({ ...camera, source: redactCredentials(camera.source) })),
     ...(mqtt && {
       mqtt: {

@@ -28,7 +28,7 @@ interface Use {
   readonly file?: string;
 }
 
-/** In the order of the file; `*`, which stands for all classes not named, is left out. */
+/** In the order of the site file; `*`, which stands for all classes not named, is left out. */
 export function classUses(document: SiteDocument, around: Surroundings): readonly ClassUse[] {
   const cameras = Object.entries(document.cameras).flatMap(([name, camera]) => {
     const path = ['cameras', name];
@@ -41,7 +41,8 @@ export function classUses(document: SiteDocument, around: Surroundings): readonl
       key: path.join('.'),
       ...around.positionOf(placeOf(around.root, path, atKey)),
       ...(file !== undefined && { file }),
-    }));
+    }))
+    .sort((a, b) => a.line - b.line || a.column - b.column);
 }
 
 function sharedUses(

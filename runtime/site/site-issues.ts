@@ -6,7 +6,7 @@ import { isRecord, type Placed, placedAt, type SitePath } from './site-placed.ts
 import { type Choice, kindOfValue, type SiteDocument, siteSchema } from './site-schema.ts';
 
 /** Parts of valibot's schemas that the walk below looks at. */
-export interface SchemaParts {
+interface SchemaParts {
   readonly type: string;
   readonly wrapped?: SchemaParts;
   readonly entries?: Readonly<Record<string, SchemaParts>>;

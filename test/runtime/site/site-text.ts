@@ -7,9 +7,6 @@ export function siteText(rest = '', camera = ''): string {
   return `model: m.onnx\ncameras:\n  gate:\n    source: rtsp://h/1\n${camera}${rest}`;
 }
 
-/** First line of `camera` in `siteText`, and of `rest` without a camera. */
-export const FIRST_FREE_LINE = 5;
-
 export function parsed(text: string, env: Record<string, string> = {}, around?: SiteSurroundings): SiteFile {
   return parseSite(text, 'site.yaml', env, around);
 }
