@@ -31,14 +31,7 @@ const FOLDERS = [
   'usr/local/lib',
 ];
 
-export const GPU_LIBRARIES = [
-  'libcuda',
-  'libcudart',
-  'libcublas',
-  'libcudnn',
-  'libnvinfer',
-  'libnvdla_compiler',
-];
+const GPU_LIBRARIES = ['libcuda', 'libcudart', 'libcublas', 'libcudnn', 'libnvinfer', 'libnvdla_compiler'];
 
 /** @param root where the system's files lie, with a slash at its end */
 export async function findLibraries(
