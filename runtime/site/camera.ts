@@ -190,7 +190,8 @@ export class CameraRun {
       least: (className) => leastScore(thresholds, className, light),
       ...(light !== undefined && { light }),
     });
-    const ageMs = frame.capturedAtMs === undefined ? undefined : Date.now() - frame.capturedAtMs;
+    const ageMs =
+      frame.capturedAtMs === undefined ? undefined : Math.max(0, Math.round(Date.now() - frame.capturedAtMs));
     this.#last = { atMs, ...(ageMs !== undefined && { ageMs }), ...(light !== undefined && { light }) };
     this.#sayAll(events);
     await this.#context.onResult?.(result, this.#objects);
