@@ -5,7 +5,7 @@ import type { InferRequest, OutputTensor } from './transport.ts';
 /** Serves one request at a time. */
 export interface Carrier {
   /** @param parts what follows one another on the first axis */
-  pack(parts: readonly Uint8Array[], shape: readonly number[]): Promise<InferRequest>;
+  pack(parts: readonly Uint8Array[], shape: readonly number[], limitMs: number): Promise<InferRequest>;
   /** @returns the outputs with their bytes, which are valid until the next `pack` */
   unpack(outputs: readonly OutputTensor[]): readonly OutputTensor[];
   /** Takes back what the server was told of. */

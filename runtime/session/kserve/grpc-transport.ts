@@ -48,7 +48,8 @@ export function createGrpcTransport(address: KServeAddress): Transport {
     maxBatchSize: async (limitMs) =>
       (await calls.call(method.modelConfig, model, limitMs)).config?.maxBatchSize ?? 0,
     async infer(request, limitMs) {
-      return readAnswer(await calls.call(method.modelInfer, toMessage(address, request), limitMs));
+      const answer = await calls.call(method.modelInfer, toMessage(address, request), limitMs);
+      return readAnswer(answer, request);
     },
     async registerMemory(region, key, byteLength, limitMs) {
       const message = { name: region, key, byteSize: BigInt(byteLength) };
@@ -187,14 +188,17 @@ function joined(parts: readonly Uint8Array[]): Uint8Array {
   return only !== undefined && parts.length === 1 ? only : Buffer.concat(parts);
 }
 
-/** Raw contents follow the order of the outputs, leaving out those in shared memory. */
-function readAnswer({ outputs, rawOutputContents }: ModelInferResponse): OutputTensor[] {
-  let place = 0;
-  return outputs.map((output) => {
-    const { name, datatype, parameters, contents } = output;
+/** Raw contents follow the order of the outputs; those in shared memory have empty ones. */
+function readAnswer(
+  { outputs, rawOutputContents }: ModelInferResponse,
+  request: InferRequest,
+): OutputTensor[] {
+  const inMemory = new Set(request.outputs.filter(({ memory }) => memory).map(({ name }) => name));
+  return outputs.map((output, place) => {
+    const { name, datatype, contents } = output;
     const tensor = { name, datatype, shape: output.shape.map(Number) };
-    if ('shared_memory_region' in parameters) return tensor;
-    const bytes = rawOutputContents[place++] ?? (contents && typedBytes(name, datatype, contents));
+    if (inMemory.has(name)) return tensor;
+    const bytes = rawOutputContents[place] ?? (contents && typedBytes(name, datatype, contents));
     return { ...tensor, ...(bytes && { bytes }) };
   });
 }

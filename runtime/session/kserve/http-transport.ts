@@ -45,7 +45,7 @@ export function createHttpTransport(address: KServeAddress): Transport {
     async infer(request, limitMs) {
       const path = `${model}/infer`;
       const answer = await client.send({ method: 'POST', path, ...toBody(request, client.binary) }, limitMs);
-      return readAnswer(answer);
+      return readAnswer(answer, request);
     },
     async registerMemory(region, key, byteLength, limitMs) {
       const body = jsonBody({ key, offset: 0, byte_size: byteLength });
@@ -172,17 +172,18 @@ function numbersOf(datatype: string, parts: readonly Uint8Array[]): number[] {
   );
 }
 
-function readAnswer({ headers, body }: ExchangeAnswer): OutputTensor[] {
+function readAnswer({ headers, body }: ExchangeAnswer, request: InferRequest): OutputTensor[] {
+  const inMemory = new Set(request.outputs.filter(({ memory }) => memory).map(({ name }) => name));
   const headLength = Number(headers[HEADER_LENGTH] ?? body.length);
   const answer = parseObject(body.subarray(0, headLength));
   let offset = headLength;
   return arrayAt(answer, 'outputs').map((value) => {
     const output = objectAt(value, 'outputs');
     const tensor = tensorAt(output);
-    const parameters = output['parameters'] === undefined ? {} : objectAt(output['parameters'], 'parameters');
-    if ('shared_memory_region' in parameters) return tensor;
+    if (inMemory.has(tensor.name)) return tensor;
     const { name, datatype } = tensor;
     if ('data' in output) return { ...tensor, bytes: packNumbers(name, datatype, arrayAt(output, 'data')) };
+    const parameters = objectAt(output['parameters'], `the place of the output ${name}`);
     const [length = 0] = integersAt([parameters['binary_data_size']], 'binary_data_size');
     const bytes = body.subarray(offset, offset + length);
     offset += length;

@@ -1,14 +1,15 @@
 // Sessions on an inference server (KServe v2, the Open Inference Protocol). All of one model share a connection, so that
 // what they have to run at the same time can go together.
-import { formatShape, ModelError } from '#core';
+import { DeviceError, formatShape, ModelError } from '#core';
 import type { InputArray, PreparedSession, RunResult, Session, SessionInput } from '../session.ts';
 import { type KServeAddress, parseAddress } from './address.ts';
 import { createMessageCarrier } from './carrier.ts';
 import { elementsOf, toInputBytes } from './datatypes.ts';
 import { Link, type Served } from './link.ts';
+import { MemoryCarrier, mayShareMemory } from './memory-carrier.ts';
 import { RequestQueue } from './request-queue.ts';
 import { expectedOf, matchServed, type ServedModel } from './served-model.ts';
-import type { TensorDescription, Transport } from './transport.ts';
+import { type TensorDescription, type Transport, TransportFault } from './transport.ts';
 
 /**
  * Connections that are being made; the model can follow while they are.
@@ -78,19 +79,62 @@ class Connection {
     const served = matchServed(found.model, expectedOf(modelName, model), { where: name, modelName, taps });
     const batch = served.freeBatch ? Math.min(this.#address.batch, found.maxBatchSize || Infinity) : 1;
     const outputNames = served.outputs.map((output) => output.name);
-    const carriers = Array.from({ length: parallel }, () => createMessageCarrier(served));
+    const link = await this.#link;
+    const shared = await this.#shareMemory(served, found.server.extensions, link.transport);
+    const carriers = shared ?? Array.from({ length: parallel }, () => createMessageCarrier(served));
     const newest = version || found.model.versions.at(-1) || 'unnamed';
     const { server } = found;
+    const words = [
+      `${server.name} ${server.version}`,
+      `model version ${newest}`,
+      ...(shared ? ['shared memory'] : []),
+    ];
     return {
-      queue: new RequestQueue(this.#address, await this.#link, { carriers, batch, outputNames }),
+      queue: new RequestQueue(this.#address, link, { carriers, batch, outputNames }),
       served,
-      provider: `${name} (${server.name} ${server.version}, model version ${newest})`,
+      provider: `${name} (${words.join(', ')})`,
     };
+  }
+
+  /**
+   * @returns undefined where `auto` finds that the server cannot see this memory
+   * @throws DeviceError where it cannot and was asked to
+   */
+  async #shareMemory(
+    served: ServedModel,
+    extensions: readonly string[],
+    transport: Transport,
+  ): Promise<readonly MemoryCarrier[] | undefined> {
+    const { sharedMemory, name, parallel, deadlineMs } = this.#address;
+    const refuse = (why: string, cause?: unknown) => {
+      if (sharedMemory !== 'on') return undefined;
+      throw new DeviceError(`${name}: no memory can be shared with the server: ${why}`, {
+        hint: 'run it on this machine with the same /dev/shm (docker run --ipc=host), or leave shm=on away',
+        cause,
+      });
+    };
+    if (sharedMemory === 'off') return undefined;
+    if (!mayShareMemory(this.#address, extensions)) {
+      return refuse('it is not on this machine (localhost), or lacks the extension system_shared_memory');
+    }
+    const carriers = Array.from({ length: parallel }, () => new MemoryCarrier(served, transport));
+    try {
+      await Promise.all(carriers.map((carrier) => carrier.probe(deadlineMs)));
+      return carriers;
+    } catch (error) {
+      await Promise.all(carriers.map((carrier) => carrier.close()));
+      if (!(error instanceof TransportFault)) throw error;
+      return refuse(error.message, error);
+    }
   }
 
   async leave(): Promise<void> {
     this.#users--;
     if (this.#users > 0) return;
+    await this.#opened?.then(
+      ({ queue }) => queue.close(),
+      () => undefined,
+    );
     (await this.#link).transport.close();
   }
 }

@@ -76,14 +76,17 @@ export class Link {
    * @throws DeviceError when the deadline has passed or the server came back with another model, ModelError where the
    * server refuses
    */
-  async infer(deadline: number, make: () => Promise<InferRequest>): Promise<readonly OutputTensor[]> {
+  async infer(
+    deadline: number,
+    make: (limitMs: number) => Promise<InferRequest>,
+  ): Promise<readonly OutputTensor[]> {
     let last: unknown;
     for (let pause = FIRST_PAUSE_MS; ; pause = Math.min(2 * pause, LONGEST_PAUSE_MS)) {
       const left = deadline - performance.now();
       if (left < 1) throw runError(this.#address, last);
       try {
         if (this.#inDoubt || this.#losses !== this.transport.losses) await this.#check(left);
-        return await this.transport.infer(await make(), deadline - performance.now());
+        return await this.transport.infer(await make(left), deadline - performance.now());
       } catch (error) {
         if (!(error instanceof TransportFault)) throw error;
         last = error.kind === 'late' ? (last ?? error) : error;

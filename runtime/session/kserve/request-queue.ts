@@ -29,6 +29,7 @@ export class RequestQueue {
   readonly #address: KServeAddress;
   readonly #link: Link;
   readonly #waiting: Waiting[] = [];
+  readonly #carriers: readonly Carrier[];
   readonly #idle: Carrier[];
   readonly #outputNames: readonly string[];
   #batch: number;
@@ -48,6 +49,7 @@ export class RequestQueue {
   ) {
     this.#address = address;
     this.#link = link;
+    this.#carriers = options.carriers;
     this.#idle = [...options.carriers];
     this.#batch = options.batch;
     this.#outputNames = options.outputNames;
@@ -60,6 +62,11 @@ export class RequestQueue {
       this.#waiting.push({ bytes, shape, deadline, resolve, reject });
       this.#pump();
     });
+  }
+
+  /** When every run is answered. */
+  async close(): Promise<void> {
+    await Promise.all(this.#carriers.map((carrier) => carrier.close()));
   }
 
   #pump(): void {
@@ -114,7 +121,7 @@ export class RequestQueue {
     const parts = runs.map(({ bytes }) => bytes);
     const deadline = Math.min(...runs.map((run) => run.deadline));
     const shape = [rows * runs.length, ...rest];
-    return carrier.unpack(await this.#link.infer(deadline, () => carrier.pack(parts, shape)));
+    return carrier.unpack(await this.#link.infer(deadline, (limitMs) => carrier.pack(parts, shape, limitMs)));
   }
 
   /** @throws TransportFault where an output is missing, or does not fall into so many parts */

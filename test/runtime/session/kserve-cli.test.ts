@@ -40,7 +40,7 @@ describe.skipIf(!serverInstalled || !ffmpegAvailable)(`device=kserve://…${note
       const local = await run(...words, 'device=cpu');
       expect(served.code, served.stderr).toBe(0);
       expect(served.stderr).toMatch(
-        /on kserve(\+http)?:\/\/\S+\/street \(triton 2\.51\.0, model version 1\)/,
+        /on kserve(\+http)?:\/\/\S+\/street \(triton 2\.51\.0, model version 1, shared memory\)/,
       );
       const [ours = [], theirs = []] = [served, local].map(({ stdout }) => jsonLines<PictureLine>(stdout));
       expect(ours).toHaveLength(20);

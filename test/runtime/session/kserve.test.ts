@@ -1,4 +1,5 @@
 // Detection on an inference server, against a real one: NVIDIA Triton with models that ONNX Runtime runs in it.
+import { readdirSync } from 'node:fs';
 import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -92,6 +93,9 @@ describe.skipIf(!serverInstalled)(`a model on an inference server${note}`, { tim
     it.each([
       ['gRPC', () => server.grpc('street', '?shm=off')],
       ['HTTP', () => server.http('street', '?shm=off')],
+      ['gRPC and shared memory', () => server.grpc('street', '?shm=on')],
+      ['HTTP and shared memory', () => server.http('street', '?shm=on')],
+      ['shared memory in which the server batches', () => server.grpc('street-batched', '?shm=on')],
       ['a model with one picture per run', () => server.grpc('street-single')],
       ['a model that the server batches', () => server.grpc('street-batched')],
     ] as const)('over %s', async (_, url) => {
@@ -117,11 +121,16 @@ describe.skipIf(!serverInstalled)(`a model on an inference server${note}`, { tim
   });
 
   it('says which server answers and which version of the model', async () => {
-    for (const url of [server.grpc('street'), server.http('street')]) {
+    for (const url of [server.grpc('street', '?shm=off'), server.http('street', '?shm=off')]) {
       const detector = await on(url);
       expect(detector.provider).toBe(`${url} (triton 2.51.0, model version 1)`);
       await detector.close();
     }
+    const detector = await on(server.grpc('street', '?shm=on'));
+    expect(detector.provider).toMatch(/\(triton 2\.51\.0, model version 1, shared memory\)$/);
+    // Its files have no names any more: nothing could stay behind, however this process ended.
+    expect(readdirSync('/dev/shm').filter((name) => /^edge-detect-[\da-f]{8}-/.test(name))).toEqual([]);
+    await detector.close();
   });
 
   it('takes a model without the outputs that were added here for one without them', async () => {
