@@ -116,14 +116,14 @@ function buildSite(document: SiteDocument, { context, around, files }: Building)
   const { faults, absolute } = context;
   const { device = 'cpu', sessions, threads, iou } = document;
   const model = absolute(document.model);
-  expectFile(model, ['model'], { around, faults });
+  expectFile(model, ['model'], { around, context });
   if (Object.keys(document.cameras).length === 0) {
     const hint = 'add a name below cameras:, and its source: rtsp://…';
     faults.addNew(['cameras'], { text: 'found no camera, expected one or more', hint, atKey: true });
   }
   const cameras = Object.entries(document.cameras).map(([name, own]) => {
     const { camera, file } = buildCamera({ name, own, top: document, context });
-    if (file !== undefined) expectFile(file, ['cameras', name, 'source'], { around, faults });
+    if (file !== undefined) expectFile(file, ['cameras', name, 'source'], { around, context });
     return camera;
   });
   const suppression = commonSuppression(document, files, faults);
@@ -142,11 +142,12 @@ function buildSite(document: SiteDocument, { context, around, files }: Building)
 function expectFile(
   file: string,
   path: SitePath,
-  { around, faults }: { readonly around: SiteSurroundings; readonly faults: SiteFaults },
+  { around, context: { folder, faults } }: Pick<Building, 'around' | 'context'>,
 ): void {
   const wrong = around.faultOfFile(file);
   if (wrong === undefined) return;
-  faults.addNew(path, { text: `found ${faults.found(path)}: ${wrong}`, hint: `looked at ${file}` });
+  const hint = `paths are relative to the site file, in ${folder}`;
+  faults.addNew(path, { text: `found ${faults.found(path)}: ${wrong}`, hint });
 }
 
 /** One detector serves all cameras, so its suppression is one too. */

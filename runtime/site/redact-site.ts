@@ -20,6 +20,10 @@ export function redactSite(site: Site): Site {
       },
     }),
     ...(server && { server: { ...server, ...(server.token !== undefined && { token: HIDDEN }) } }),
-    ...(webhook && { webhook: { ...webhook, url: `${new URL(webhook.url).origin}/${HIDDEN}` } }),
+    ...(webhook && { webhook: { ...webhook, url: `${originOf(webhook.url)}/${HIDDEN}` } }),
   };
+}
+
+function originOf(url: string): string {
+  return URL.canParse(url) ? new URL(url).origin : HIDDEN;
 }

@@ -22,7 +22,7 @@ const SCHEMES = [
 ];
 const KNOWN = `expected ${SCHEMES.slice(0, -1).join('://, ')}:// or csi://, a path or the number of a camera`;
 
-/** A source of a camera; a path is made absolute. `mustExist` is told of paths of files. */
+/** A source of a camera; a path is made absolute. @returns also the path where it must be that of a file */
 export function toSource(
   source: string | number,
   { folder, path, faults }: { readonly folder: string; readonly path: SitePath; readonly faults: SiteFaults },
@@ -33,6 +33,11 @@ export function toSource(
     fault("found '-', which is the standard input", 'a site reads addresses, devices and files');
   if (cameraDevice(spec) !== undefined || spec === '-') return { source: spec };
   const scheme = /^([a-z][a-z0-9+.-]*):\/\//i.exec(spec)?.[1]?.toLowerCase();
+  if (scheme === undefined && /^[^/\\]*:[^/\\]*@/.test(spec)) {
+    // Not told back: what stands before the @ is a secret, and nothing marks it as one.
+    fault('found a user and a host without scheme', 'write rtsp:// in front');
+    return { source: spec };
+  }
   if (scheme === undefined && !(isVideoAddress(spec) || protocolOf(spec) === 'file')) {
     const file = resolve(folder, spec);
     return /[*?[\]]/.test(basename(spec)) ? { source: file } : { source: file, file };

@@ -52,8 +52,7 @@ export class SiteFaults {
   /** @param offset in the file, where the key alone does not tell the place */
   addAt(offset: number, path: SitePath, { text, hint }: FaultText): void {
     this.#paths.push(path);
-    const key = path.join('.');
-    this.#faults.push({ offset, key, text: redactCredentials(text), hint: redactCredentials(hint) });
+    this.#faults.push({ offset, key: plain(path.join('.')), text: plain(text), hint: plain(hint) });
   }
 
   /** The value at a path as it is written in the file, without secrets: never what a variable holds. */
@@ -90,4 +89,9 @@ export class SiteFaults {
     const { line, column } = this.#positionOf(offset);
     return `${this.#file}:${line}:${column}: ${key === '' ? '' : `${key}: `}${text}`;
   }
+}
+
+/** One line without secrets, whatever the file holds. */
+function plain(text: string): string {
+  return redactCredentials(text).replace(/\p{Cc}+ */gu, ' ');
 }

@@ -2,6 +2,7 @@
 import type { Site, SiteEventsFile, SiteMqtt, SiteServer, SiteSnapshots } from './site.ts';
 import { isLoopback, toUrl } from './site-addresses.ts';
 import type { SiteContext } from './site-camera.ts';
+import type { SiteFaults } from './site-faults.ts';
 import type { SitePath } from './site-placed.ts';
 import type { SiteDocument } from './site-schema.ts';
 
@@ -51,35 +52,55 @@ interface Broker {
   readonly password?: string;
 }
 
-function brokerOf({ url, host, port, tls = false, ...rest }: MqttDocument, context: SiteContext) {
-  const { faults } = context;
-  const rivals = Object.entries({ host, port, user: rest.user, password: rest.password });
+function brokerOf(mqtt: MqttDocument, { faults }: SiteContext): Broker | undefined {
+  const { url, host, port, tls = false } = mqtt;
   if (url === undefined) {
     if (host === undefined)
       faults.addNew(['mqtt'], { text: 'host is missing', hint: 'add host: or url:', atKey: true });
-    const name = host?.includes(':') && !host.startsWith('[') ? `[${host}]` : host;
-    return { url: `${tls ? 'mqtts' : 'mqtt'}://${name}:${port ?? (tls ? 8883 : 1883)}` } satisfies Broker;
+    const isIpv6 = host?.includes(':') && !host.startsWith('[');
+    const name = isIpv6 ? `[${host}]` : host;
+    return { url: `${tls ? 'mqtts' : 'mqtt'}://${name}:${port ?? (tls ? 8883 : 1883)}` };
   }
-  const found = toUrl(url, ['mqtt', 'mqtts'], { path: ['mqtt', 'url'], faults });
+  const at = ['mqtt', 'url'];
+  const found = toUrl(url, ['mqtt', 'mqtts'], { path: at, faults });
   if (found === undefined) return undefined;
-  const { username, password } = found;
-  const inUrl: Readonly<Record<string, boolean>> = {
+  if (found.pathname.length > 1 || found.search !== '' || found.hash !== '')
+    faults.expected(
+      at,
+      'an address without a path',
+      'write mqtt://host:1883; topics begin with topic_prefix:',
+    );
+  const { protocol, hostname } = found;
+  const username = decoded(found.username, faults);
+  const password = decoded(found.password, faults);
+  const rivals = Object.entries({
     host: true,
     port: true,
-    user: username !== '',
-    password: password !== '',
-  };
-  for (const [key, value] of rivals) {
-    if (value === undefined || !inUrl[key]) continue;
+    tls: true,
+    user: username !== undefined,
+    password: password !== undefined,
+  });
+  for (const [key, isInUrl] of rivals) {
+    if (!isInUrl || mqtt[key as keyof MqttDocument] === undefined) continue;
     faults.add(['mqtt', key], { text: 'url says the same', hint: 'keep one of the two', atKey: true });
   }
-  const isSecure = tls || found.protocol === 'mqtts:';
-  const broker: Broker = {
-    url: `${isSecure ? 'mqtts' : 'mqtt'}://${found.hostname}:${found.port || (isSecure ? 8883 : 1883)}`,
-    ...(username !== '' && { username: decodeURIComponent(username) }),
-    ...(password !== '' && { password: decodeURIComponent(password) }),
+  return {
+    url: `${protocol}//${hostname}:${found.port || (protocol === 'mqtts:' ? 8883 : 1883)}`,
+    ...(username !== undefined && { username }),
+    ...(password !== undefined && { password }),
   };
-  return broker;
+}
+
+/** @returns undefined for nothing */
+function decoded(part: string, faults: SiteFaults): string | undefined {
+  if (part === '') return undefined;
+  try {
+    return decodeURIComponent(part);
+  } catch {
+    const hint = 'write special characters as %40 (@), %25 (%); or use user: and password:';
+    faults.addNew(['mqtt', 'url'], { text: 'found a % that stands for no character', hint });
+    return undefined;
+  }
 }
 
 function serverOf(
@@ -88,7 +109,8 @@ function serverOf(
 ): SiteServer {
   if (!isLoopback(host) && token === undefined && !faults.touches(['server', 'token'])) {
     const hint = `add token: \${NAME}, or host: 127.0.0.1 for this machine alone`;
-    faults.add(['server', 'host'], { text: `found '${host}', which others reach, without a token`, hint });
+    const at = ['server', 'host'];
+    faults.add(at, { text: `found ${faults.found(at)}, which others reach, without a token`, hint });
   }
   return { host, port, ...(token !== undefined && { token }) };
 }
@@ -142,7 +164,7 @@ function expectOwnPaths(document: SiteDocument, { absolute, faults }: SiteContex
     const before = taken.get(absolute(to));
     if (before !== undefined && before !== what)
       faults.addNew(path, {
-        text: `found '${to}', where ${before} is already`,
+        text: `found ${faults.found(path)}, where ${before} is already`,
         hint: 'give each a place of its own',
       });
     taken.set(absolute(to), what);

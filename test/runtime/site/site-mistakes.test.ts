@@ -150,6 +150,7 @@ const whole: readonly Mistake[] = [
 ];
 
 const tops: readonly Mistake[] = [
+  top('a text of two lines', 'server: {host: "a\\nb"}', "16: server.host: found 'a b', expected the name"),
   top('an unknown key', 'treads: 2', "1: treads: 'treads' is not a key here; did you mean 'threads'?"),
   top(
     'a key of another program',
@@ -246,6 +247,17 @@ const tops: readonly Mistake[] = [
     '17: mqtt.password: found a password without user',
   ),
   top('a broker said twice', 'mqtt: {url: "mqtt://h", host: h}', '25: mqtt.host: url says the same'),
+  top('tls beside an address', 'mqtt: {url: "mqtt://h", tls: true}', '25: mqtt.tls: url says the same'),
+  top(
+    'a path in the address of a broker',
+    'mqtt: {url: "mqtt://h/topic"}',
+    "13: mqtt.url: found 'mqtt://h/topic', expected an address without a path",
+  ),
+  top(
+    'a bad sign in a password',
+    'mqtt: {url: "mqtt://u:geheim%zz@h"}',
+    '13: mqtt.url: found a % that stands for no character',
+  ),
   top(
     'a host with a scheme',
     'mqtt: {host: "mqtt://h"}',
@@ -405,10 +417,16 @@ const sources: readonly Mistake[] = [
   source('secrets of an unknown scheme', 'ftp://u:geheim@h/1', "found 'ftp://***@h/1': ftp:// is not known"),
   source('no host', 'rtsp:///stream1', "found 'rtsp:///stream1', which names no host"),
   source('a bad port in an address', 'rtsp://h:99999/1', "found 'rtsp://h:99999/1', which names no host"),
+  source('a user without scheme', 'anna:geheim@h/1', 'found a user and a host without scheme', 'rtsp://'),
   source('standard input', '"-"', "found '-', which is the standard input"),
   source('a truth value', 'true', 'found true, expected the address or path'),
   source('a negative camera', '-1', 'found -1, expected the number of a camera from 0 to 999'),
-  source('a missing clip', 'gone.mp4', "found 'gone.mp4': there is no such file", 'looked at'),
+  source(
+    'a missing clip',
+    'gone.mp4',
+    "found 'gone.mp4': there is no such file",
+    'relative to the site file',
+  ),
   source('a number of a text', '[0]', 'found a list, expected the address or path of a camera or clip'),
 ];
 
@@ -424,7 +442,7 @@ const files: readonly Mistake[] = [
     what: 'a missing model',
     text: siteText().replace('m.onnx', 'gone.onnx'),
     says: "1:8: model: found 'gone.onnx': there is no such file",
-    hint: 'looked at',
+    hint: 'relative to the site file',
   },
   top(
     'a missing thresholds file',
