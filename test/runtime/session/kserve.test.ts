@@ -8,6 +8,10 @@ import type { Detection } from '#core';
 import { DeviceError, ModelError } from '#core';
 import { serialize, standInDetector } from '#onnx';
 import { type DetectorOptions, detections, openDetector, openSource } from '#runtime';
+import { parseAddress } from '../../../runtime/session/kserve/address.ts';
+import { toHeadTensor } from '../../../runtime/session/kserve/datatypes.ts';
+import { createHttpTransport } from '../../../runtime/session/kserve/http-transport.ts';
+import type { OutputTensor } from '../../../runtime/session/kserve/transport.ts';
 import { ffmpegAvailable } from '../../support/ffmpeg-available.ts';
 import { distributionDetector } from '../../support/tiny-heads.ts';
 import { InferenceServer, serverInstalled } from './kserve-server.ts';
@@ -131,6 +135,23 @@ describe.skipIf(!serverInstalled)(`a model on an inference server${note}`, { tim
     // Its files have no names any more: nothing could stay behind, however this process ended.
     expect(readdirSync('/dev/shm').filter((name) => /^edge-detect-[\da-f]{8}-/.test(name))).toEqual([]);
     await detector.close();
+  });
+
+  it('sends and reads numbers as JSON to a server that has not said that it takes bytes', async () => {
+    const pixels = Float32Array.from({ length: 3 * 192 * 320 }, (_, at) => (at % 251) / 250);
+    const bytes = [new Uint8Array(pixels.buffer)];
+    const input = { name: 'images', datatype: 'FP32', shape: [1, 3, 192, 320], bytes };
+    const transport = createHttpTransport(parseAddress(server.http('street-single')));
+    const ask = async () => {
+      const [answer] = await transport.infer({ input, outputs: [{ name: 'boxes' }] }, 20_000);
+      return toHeadTensor(answer as OutputTensor);
+    };
+    const asJson = await ask();
+    await transport.describeServer(20_000);
+    const asBytes = await ask();
+    transport.close();
+    expect(asJson.shape).toEqual([1, 1260, 4]);
+    expect(asJson).toEqual(asBytes);
   });
 
   it('takes a model without the outputs that were added here for one without them', async () => {
