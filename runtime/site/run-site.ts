@@ -1,8 +1,9 @@
 // All cameras of a site in one process: one model, one loop a camera, and everything that is said goes to every sink.
 import type { OpenDetector } from '../open-detector.ts';
 import { type CameraContext, CameraRun, type CameraStatus } from './camera.ts';
+import type { SiteChange } from './diff-site.ts';
 import type { SiteEvent } from './events.ts';
-import { shareDetector } from './shared-detector.ts';
+import { type SharedDetector, shareDetector } from './shared-detector.ts';
 import type { Site, SiteCamera } from './site.ts';
 
 /** Where events go. A sink must not keep the cameras waiting: what it cannot take at once it keeps, within bounds. */
@@ -22,6 +23,8 @@ export interface SiteControl {
   /** Takes thresholds, filters, zones, lines and classes of a camera of that name. @returns false where there is none */
   useCamera(camera: SiteCamera): boolean;
   camera(name: string): SiteCamera | undefined;
+  /** Takes over a changed site file; what needs a new process is left as it is. */
+  apply(changes: readonly SiteChange[]): Promise<void>;
 }
 
 export interface RunSiteOptions extends Pick<CameraContext, 'source'> {
@@ -33,8 +36,8 @@ export interface RunSiteOptions extends Pick<CameraContext, 'source'> {
     camera: string,
     ...result: Parameters<NonNullable<CameraContext['onResult']>>
   ) => Promise<void> | void;
-  /** Told once, before the first frame. */
-  readonly onStart?: (control: SiteControl) => void;
+  /** Called once, before the first frame; the cameras start when it is done. */
+  readonly onStart?: (control: SiteControl) => Promise<void> | void;
 }
 
 /**
@@ -42,40 +45,104 @@ export interface RunSiteOptions extends Pick<CameraContext, 'source'> {
  * stays open.
  */
 export async function runSite(site: Site, options: RunSiteOptions): Promise<void> {
-  const { detector, sinks, signal, onResult, source } = options;
-  const shared = shareDetector(detector, detector.threshold);
-  const onEvent = (event: SiteEvent) => {
-    for (const sink of sinks) sink.accept(event);
-  };
-  const runs = new Map(
-    site.cameras.map((camera) => {
-      const context: CameraContext = {
-        detector: shared.view(),
-        onEvent,
-        ...(source && { source }),
-        ...(onResult && { onResult: (...result) => onResult(camera.name, ...result) }),
-      };
-      return [camera.name, new CameraRun(camera, context)];
-    }),
-  );
-  options.onStart?.({
-    get cameras() {
-      return [...runs.values()].map(({ status }) => status);
-    },
-    get waiting() {
-      return shared.waiting;
-    },
-    setEnabled(name, enabled) {
-      runs.get(name)?.setEnabled(enabled);
-      return runs.has(name);
-    },
-    useCamera(camera) {
-      runs.get(camera.name)?.use(camera);
-      return runs.has(camera.name);
-    },
-    camera: (name) => runs.get(name)?.camera,
-  });
-  await Promise.all([...runs.values()].map((run) => run.run(signal)));
-  const closings = await Promise.allSettled(sinks.map((sink) => sink.close()));
-  for (const closing of closings) if (closing.status === 'rejected') throw closing.reason;
+  const running = new RunningSite(options);
+  try {
+    await options.onStart?.(running);
+    for (const camera of site.cameras) running.add(camera);
+    await running.ended();
+  } finally {
+    await running.stop();
+    const closings = await Promise.allSettled(options.sinks.map((sink) => sink.close()));
+    for (const closing of closings) if (closing.status === 'rejected') throw closing.reason;
+  }
+}
+
+interface Running {
+  readonly run: CameraRun;
+  readonly stopping: AbortController;
+  readonly ended: Promise<void>;
+}
+
+class RunningSite implements SiteControl {
+  readonly #options: RunSiteOptions;
+  readonly #shared: SharedDetector;
+  readonly #running = new Map<string, Running>();
+  #added = 0;
+
+  constructor(options: RunSiteOptions) {
+    this.#options = options;
+    this.#shared = shareDetector(options.detector, options.detector.threshold);
+  }
+
+  get cameras(): readonly CameraStatus[] {
+    return [...this.#running.values()].map(({ run }) => run.status);
+  }
+
+  get waiting(): number {
+    return this.#shared.waiting;
+  }
+
+  camera(name: string): SiteCamera | undefined {
+    return this.#running.get(name)?.run.camera;
+  }
+
+  setEnabled(name: string, enabled: boolean): boolean {
+    this.#running.get(name)?.run.setEnabled(enabled);
+    return this.#running.has(name);
+  }
+
+  useCamera(camera: SiteCamera): boolean {
+    this.#running.get(camera.name)?.run.use(camera);
+    return this.#running.has(camera.name);
+  }
+
+  async apply(changes: readonly SiteChange[]): Promise<void> {
+    for (const change of changes) {
+      if (change.kind === 'camera-removed') await this.#remove(change.name);
+      else if (change.kind === 'camera-added') this.add(change.camera);
+      else if (change.kind === 'camera-restart') {
+        await this.#remove(change.camera.name);
+        this.add(change.camera);
+      } else if (change.kind === 'camera-live') {
+        this.useCamera(change.camera);
+        this.setEnabled(change.camera.name, change.camera.enabled);
+      }
+    }
+  }
+
+  add(camera: SiteCamera): void {
+    const { signal, sinks, onResult, source } = this.#options;
+    const stopping = new AbortController();
+    const run = new CameraRun(camera, {
+      detector: this.#shared.view(),
+      onEvent: (event) => {
+        for (const sink of sinks) sink.accept(event);
+      },
+      ...(source && { source }),
+      ...(onResult && { onResult: (...result) => onResult(camera.name, ...result) }),
+    });
+    const ended = run.run(AbortSignal.any([signal, stopping.signal]));
+    this.#running.set(camera.name, { run, stopping, ended });
+    this.#added++;
+  }
+
+  async #remove(name: string): Promise<void> {
+    const found = this.#running.get(name);
+    found?.stopping.abort(new Error('the camera was taken out of the site'));
+    await found?.ended;
+    this.#running.delete(name);
+  }
+
+  /** Cameras may come and go meanwhile. */
+  async ended(): Promise<void> {
+    for (let waited = -1; waited !== this.#added; ) {
+      waited = this.#added;
+      await Promise.all([...this.#running.values()].map(({ ended }) => ended));
+    }
+  }
+
+  async stop(): Promise<void> {
+    for (const { stopping } of this.#running.values()) stopping.abort(new Error('the site ends'));
+    await this.ended();
+  }
 }

@@ -1,8 +1,8 @@
 // From the words of a command line to an exit code: the only place that catches everything.
-import { readFileSync } from 'node:fs';
 import { EdgeDetectError } from '#core/basics';
 import { abortOnSignals, Interrupted } from './interrupt.ts';
 import { say, sayBug, sayError } from './output.ts';
+import { packageVersion } from './package-version.ts';
 import { runProgram } from './program.ts';
 
 /** @returns the exit code */
@@ -28,9 +28,4 @@ function report(error: unknown): number {
   }
   sayBug(error);
   return 1;
-}
-
-function packageVersion(): string {
-  const root = import.meta.url.endsWith('.ts') ? '../../package.json' : '../../../package.json';
-  return (JSON.parse(readFileSync(new URL(root, import.meta.url), 'utf8')) as { version: string }).version;
 }

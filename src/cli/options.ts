@@ -46,6 +46,12 @@ export const OPTIONS: readonly OptionSpec[] = [
     commands: [...MODEL, 'train', ...JUDGE, 'demo'],
   },
   {
+    key: 'config',
+    type: 'string',
+    help: 'site file: many cameras in one process, with zones, events, MQTT and a page',
+    commands: ['stream'],
+  },
+  {
     key: 'source',
     aliases: ['s', 'input'],
     type: 'string',
