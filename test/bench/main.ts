@@ -1,4 +1,4 @@
-// npm run bench [decode|evaluate|stream|start|soak|train|cost] [rounds]: measures and prints; ratios within one run, raw rounds shown.
+// npm run bench [decode|evaluate|stream|start|soak|train|cost|sessions] [rounds]: measures and prints; ratios within one run, raw rounds shown.
 import { spawnSync } from 'node:child_process';
 import { existsSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -7,6 +7,7 @@ import { fileURLToPath } from 'node:url';
 import { measureCost } from './cost.ts';
 import { measureDecode, measureInputWriter } from './decode.ts';
 import { measureEvaluate } from './evaluate.ts';
+import { measureSessions } from './sessions.ts';
 import { measureSoak } from './soak.ts';
 import { measureStart } from './start.ts';
 import { type Clip, machineName, measureStream } from './stream.ts';
@@ -70,6 +71,13 @@ if (wanted('cost')) {
     const path = join(data, `models/${host}.onnx`);
     if (!existsSync(path)) console.log(`cost: ${host} skipped, the test data is absent`);
     else console.log(JSON.stringify(await measureCost(path, host, Math.max(30, Number(rounds)))));
+  }
+}
+if (wanted('sessions')) {
+  for (const host of ['yolox_nano', 'nanodet_m_320']) {
+    const path = join(data, `models/${host}.onnx`);
+    if (!existsSync(path)) console.log(`sessions: ${host} skipped, the test data is absent`);
+    else console.log(JSON.stringify(await measureSessions(path, host, Number(rounds))));
   }
 }
 if (wanted('soak')) console.log(JSON.stringify(await measureSoak()));

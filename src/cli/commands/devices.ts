@@ -16,6 +16,7 @@ import { type Gstreamer, locateFfmpeg, locateGstreamer, probeProviders } from '#
 import type { Config } from '../config.ts';
 import { defined } from '../open.ts';
 import { print, printJson } from '../output.ts';
+import { environmentLibrary } from '../runtime-choice.ts';
 
 export async function devices(config: Config): Promise<void> {
   const profile = config.text('profile');
@@ -31,11 +32,11 @@ export async function devices(config: Config): Promise<void> {
 }
 
 async function readReport(config: Config): Promise<DevicesReport> {
-  const ortLibrary = config.text('ort_library') ?? (process.env['ORT_DYLIB_PATH'] || undefined);
+  const ortLibrary = config.text('ort_library') ?? environmentLibrary();
   const [host, machine, providers, ffmpeg, gstreamer] = await Promise.all([
     readHost(),
     readMachine({ environment: process.env, folder: process.cwd(), ...defined('ortLibrary', ortLibrary) }),
-    probeProviders(),
+    probeProviders(defined('ortLibrary', ortLibrary)),
     probeFfmpeg(config.text('ffmpeg')),
     findGstreamer(),
   ]);
