@@ -191,11 +191,11 @@ class Life implements ObjectEvents {
       id: `${camera}-${track.startMs}-${track.trackId}`,
       camera,
       className: track.className,
-      score: latest.score,
-      ...(scoreVariance !== undefined && { scoreStd: Math.sqrt(scoreVariance) }),
-      medianScore: track.medianScore,
-      ...(medianStd !== undefined && { medianStd }),
-      topScore: track.topScore,
+      score: round(latest.score, 4),
+      ...(scoreVariance !== undefined && { scoreStd: round(Math.sqrt(scoreVariance), 4) }),
+      medianScore: round(track.medianScore, 4),
+      ...(medianStd !== undefined && { medianStd: round(medianStd, 4) }),
+      topScore: round(track.topScore, 4),
       box: cornersOf(latest.box),
       ...(boxVariance && { boxSigma: sigmaOf(boxVariance) }),
       startMs: track.startMs,
@@ -235,11 +235,16 @@ class Life implements ObjectEvents {
 }
 
 function cornersOf({ x1, y1, x2, y2 }: Corners): Corners {
-  return { x1, y1, x2, y2 };
+  return { x1: round(x1, 2), y1: round(y1, 2), x2: round(x2, 2), y2: round(y2, 2) };
+}
+
+/** More digits than a sensor has would only fill the disk. */
+function round(value: number, digits: number): number {
+  return Number(value.toFixed(digits));
 }
 
 function sigmaOf(variance: Corners): Corners {
-  const sigma = (value: number) => Math.sqrt(Math.max(0, value));
+  const sigma = (value: number) => round(Math.sqrt(Math.max(0, value)), 2);
   return {
     x1: sigma(variance.x1),
     y1: sigma(variance.y1),
