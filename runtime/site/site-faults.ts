@@ -58,7 +58,7 @@ export class SiteFaults {
   /** The value at a path as it is written in the file, without secrets: never what a variable holds. */
   found(path: SitePath): string {
     const secret = SECRET_KEYS.has(path.at(-1) ?? '');
-    return redactCredentials(describeValue(this.#root, path, secret));
+    return describeValue(this.#root, path, secret);
   }
 
   /** Whether the value or something around it was found wrong already. */

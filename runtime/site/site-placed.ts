@@ -1,4 +1,5 @@
 // Values of a site file that know where they stand in it.
+import { redactCredentials } from '../ffmpeg/index.ts';
 
 /** Keys from the top of the file down; indices of lists as digits. */
 export type SitePath = readonly string[];
@@ -34,7 +35,7 @@ export function placeOf(root: Placed, path: SitePath, atKey: boolean): number {
   return path.length === 0 ? root.at : placeOf(root, path.slice(0, -1), true);
 }
 
-/** The value as the file has it, in words. */
+/** The value as the file has it, in words and without credentials; `secret`: not at all, but for a variable's name. */
 export function describeValue(root: Placed, path: SitePath, secret: boolean): string {
   const placed = placedAt(root, path);
   const value = placed?.value;
@@ -44,9 +45,10 @@ export function describeValue(root: Placed, path: SitePath, secret: boolean): st
   const written = String(placed?.written ?? value);
   if (written === '') return 'an empty text';
   if (typeof value !== 'string') return written;
-  return secret && placed?.written === undefined ? "'***'" : `'${shortened(written)}'`;
+  return secret && placed?.written === undefined ? "'***'" : `'${shortened(redactCredentials(written))}'`;
 }
 
+/** After the credentials are out: half an address would not be known as one. */
 function shortened(text: string): string {
   return text.length <= 80 ? text : `${text.slice(0, 77)}…`;
 }

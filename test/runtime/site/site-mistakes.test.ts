@@ -62,6 +62,11 @@ const whole: readonly Mistake[] = [
     hint: '${NAME}',
   },
   {
+    what: 'a secret that YAML tells back',
+    text: 'model: !<rtsp://u:geheim@h> m\ncameras: {a: {source: 0}}\n',
+    says: '1:8: not understood: Unresolved tag: rtsp://***@h',
+  },
+  {
     what: 'an anchor that is not there',
     text: 'model: *m\ncameras: {a: {source: 0}}\n',
     says: '1:8: model: there is no &m above',
@@ -417,6 +422,7 @@ const sources: readonly Mistake[] = [
   source('secrets of an unknown scheme', 'ftp://u:geheim@h/1', "found 'ftp://***@h/1': ftp:// is not known"),
   source('no host', 'rtsp:///stream1', "found 'rtsp:///stream1', which names no host"),
   source('a bad port in an address', 'rtsp://h:99999/1', "found 'rtsp://h:99999/1', which names no host"),
+  source('a long secret', `ftp://u:${'geheim'.repeat(20)}@h/1`, "found 'ftp://***@h/1': ftp:// is not known"),
   source('a user without scheme', 'anna:geheim@h/1', 'found a user and a host without scheme', 'rtsp://'),
   source('standard input', '"-"', "found '-', which is the standard input"),
   source('a truth value', 'true', 'found true, expected the address or path'),
