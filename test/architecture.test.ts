@@ -48,7 +48,10 @@ const homes: Record<string, readonly string[]> = {
   'vega-lite': ['src/report/'],
   '@tensorflow/tfjs': ['training/engines/tfjs/'],
   '@tensorflow/tfjs-backend-wasm': ['training/engines/tfjs/'],
-  valibot: ['src/core/', 'src/data/', 'src/cli/'],
+  valibot: ['src/core/', 'src/data/', 'src/cli/', 'runtime/site/'],
+  fastify: ['runtime/server/'],
+  'prom-client': ['runtime/server/'],
+  mqtt: ['runtime/site/sinks/'],
   yaml: ['src/data/', 'src/cli/', 'runtime/', 'training/run/'],
 };
 
