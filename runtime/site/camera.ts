@@ -161,7 +161,7 @@ export class CameraRun {
           newThreshold: sure,
           lowThreshold: Math.min(TRACKER_DEFAULTS.lowThreshold, lowest / 2),
         },
-        ...(light === 'auto' && { light: { ladder: LIGHT_LADDER } }),
+        ...(light === 'auto' && { light: { ladder: this.#camera.thresholds.ladder ?? LIGHT_LADDER } }),
         onEvent: (event) => this.#hear(event),
       })) {
         const { frame } = result;

@@ -1,5 +1,6 @@
 // `edge-detect stream config=site.yaml`: every camera of a site until it is told to stop.
 import { ConfigError } from '#core';
+import type { OpenDetector } from '#runtime';
 import { createLiveView, createSiteMetrics, openSiteServer } from '#runtime/server';
 import {
   checkClasses,
@@ -9,6 +10,7 @@ import {
   type Site,
   type SiteControl,
   type SiteEvent,
+  type SiteFile,
   type SiteSink,
 } from '#runtime/site';
 import { type Config, readConfig } from '../config.ts';
@@ -33,6 +35,7 @@ export async function streamSite(config: Config, signal: AbortSignal): Promise<v
   let stopWatching = () => {};
   try {
     checkClasses(file, detector.classNames);
+    expectSameScore(file, detector);
     if (site.events !== undefined) sinks.push(createEventsFile({ ...site.events, onNotice: say }));
     await runSite(site, {
       detector,
@@ -69,14 +72,29 @@ function refuseOthers(config: Config): void {
   });
 }
 
+/** Thresholds chosen on one kind of score mean nothing on the other. */
+function expectSameScore({ path, score }: SiteFile, { model }: OpenDetector): void {
+  const has = model.calibrator === undefined ? 'raw' : 'calibrated';
+  if (score === undefined || score === has) return;
+  throw new ConfigError(
+    `${path}: its thresholds file holds for ${score} scores, and the model gives ${has} ones`,
+    {
+      hint: 'write the thresholds again with `compare` or `val` on this model',
+    },
+  );
+}
+
 /** The words with which a command line would open the same model. */
-function detectorConfig({ model, device, sessions, threads, iou }: Site, config: Config): Config {
+function detectorConfig(site: Site, config: Config): Config {
+  const { model, device, sessions, threads, iou, suppression } = site;
   const words: readonly (readonly [string, string | number | undefined])[] = [
     ['model', model],
     ['device', device],
     ['sessions', sessions],
     ['threads', threads],
-    ['iou', iou],
+    ['iou', iou ?? suppression?.iou],
+    ['nms', suppression?.suppression.kind],
+    ['agnostic_nms', suppression && String(suppression.agnostic)],
     ['ort_library', config.text('ort_library')],
     ['provider_options', config.list('provider_options')?.join(',')],
     ['verbose', config.flag('verbose') === true ? 'True' : undefined],
