@@ -33,18 +33,29 @@ async function load(path: string): Promise<Loaded> {
   return { bytes, spec: { name, shape }, length: 3 * width * height };
 }
 
-/** Median of the time per run, as a caller sees it and as the session says. */
-async function timePerRun(session: Session, { spec, length }: Loaded) {
+interface Times {
+  readonly wallMs: number[];
+  /** Of all threads of the process. */
+  readonly cpuMs: number[];
+}
+
+/** One run after the other, each kind in turn, so that what else the machine does meets both alike. */
+async function inTurn(sessions: readonly Session[], { spec, length }: Loaded): Promise<readonly Times[]> {
+  const times = sessions.map((): Times => ({ wallMs: [], cpuMs: [] }));
   let array = new Float32Array(length).fill(0.3) as Parameters<Session['run']>[0];
-  const [walls, inside]: [number[], number[]] = [[], []];
   for (let run = 0; run < RUNS; run++) {
-    const started = performance.now();
-    const { input, inferenceMs } = await session.run(array, spec);
-    walls.push(performance.now() - started);
-    inside.push(inferenceMs);
-    array = input;
+    const order = [...sessions.keys()];
+    for (const place of run % 2 === 0 ? order : order.toReversed()) {
+      const before = process.cpuUsage();
+      const started = performance.now();
+      const { input } = await (sessions[place] as Session).run(array, spec);
+      times[place]?.wallMs.push(performance.now() - started);
+      const { user, system } = process.cpuUsage(before);
+      times[place]?.cpuMs.push((user + system) / 1000);
+      array = input;
+    }
   }
-  return { wallMs: median(walls), inferenceMs: median(inside) };
+  return times;
 }
 
 /** Share of the longer interval in which both sessions were at work. */
@@ -53,7 +64,7 @@ async function overlapOf(kind: Kind, model: Loaded): Promise<number> {
   const intervals = await Promise.all(
     sessions.map(async (session) => {
       const start = performance.now();
-      await timePerRun(session, model);
+      await inTurn([session], model);
       return [start, performance.now()] as const;
     }),
   );
@@ -71,49 +82,32 @@ async function loopDelay(work: () => Promise<unknown>): Promise<number> {
   return monitor.percentile(99) / NS;
 }
 
-/** @param rounds each kind once per round, the order turned every round */
 export async function measureSessions(path: string, name: string, rounds: number) {
   const model = await load(path);
-  const figures = new Map(
-    NAMES.map((kind) => [kind, { wallMs: [], inferenceMs: [], delayMs: [], overlap: [] } as Series]),
-  );
+  const open = (kind: Kind) => KINDS[kind](model.bytes, name, CPU);
   const idleMs = await loopDelay(() => new Promise((resolve) => setTimeout(resolve, IDLE_MS)));
+  const both = await Promise.all(NAMES.map(open));
+  await inTurn(both, model); // the first runs allocate
+  const [wall, cpu]: [number[][], number[][]] = [[], []];
   for (let round = 0; round < rounds; round++) {
-    for (const kind of round % 2 === 0 ? NAMES : NAMES.toReversed()) {
-      const series = figures.get(kind) as Series;
-      const session = await KINDS[kind](model.bytes, name, CPU);
-      await timePerRun(session, model);
-      series.delayMs.push(
-        await loopDelay(async () => {
-          const { wallMs, inferenceMs } = await timePerRun(session, model);
-          series.wallMs.push(wallMs);
-          series.inferenceMs.push(inferenceMs);
-        }),
-      );
-      await session.close();
-      series.overlap.push(await overlapOf(kind, model));
-    }
+    const times = await inTurn(both, model);
+    wall.push(times.map(({ wallMs }) => median(wallMs)));
+    cpu.push(times.map(({ cpuMs }) => median(cpuMs)));
   }
-  const [node, ffi] = NAMES.map((kind) => figures.get(kind) as Series) as [Series, Series];
-  const ratios = ffi.wallMs.map((value, round) => value / (node.wallMs[round] ?? Number.NaN));
+  const delays: number[] = [];
+  for (const session of both) delays.push(await loopDelay(() => inTurn([session], model)));
+  await Promise.all(both.map((session) => session.close()));
+  const overlaps: number[] = [];
+  for (const kind of NAMES) overlaps.push(await overlapOf(kind, model));
+  const ratio = (rows: readonly number[][]) => rows.map(([node = 0, ffi = 0]) => round3(ffi / node));
   return {
-    name: `sessions: ${name}, ${RUNS} runs a round`,
-    ratioFfiToNode: { median: median(ratios), rounds: ratios.map(round3) },
-    idleLoopDelayP99Ms: round3(idleMs),
-    ...Object.fromEntries(
-      [...figures].map(([kind, series]) => [
-        kind,
-        Object.fromEntries(Object.entries(series).map(([key, values]) => [key, values.map(round3)])),
-      ]),
-    ),
+    name: `sessions: ${name}, ${RUNS} runs a round, ${NAMES.join(' and ')}`,
+    ffiToNode: { wall: ratio(wall), cpu: ratio(cpu) },
+    wallMs: wall.map((row) => row.map(round3)),
+    cpuMs: cpu.map((row) => row.map(round3)),
+    overlapOfTwo: overlaps.map(round3),
+    loopDelayP99Ms: { idle: round3(idleMs), atWork: delays.map(round3) },
   };
-}
-
-interface Series {
-  readonly wallMs: number[];
-  readonly inferenceMs: number[];
-  readonly delayMs: number[];
-  readonly overlap: number[];
 }
 
 function median(values: readonly number[]): number {
