@@ -190,6 +190,7 @@ function notHere(
     hint: [
       `copy ${basename(path)} to the device and export there, or build by hand:`,
       ...lines,
+      'or leave it to the runtime: device=tensorrt:0 with ort_library= builds an engine from the .onnx file once, and keeps it',
       `cache key: ${key} and TensorRT's version, GPU and compute capability of that device`,
     ].join('\n  '),
   });
