@@ -87,6 +87,13 @@ function installGstreamer() {
   if (!installed) say('GStreamer is not installed: csi:// and decoder=gstreamer will not be tested');
 }
 
+/** For the tests of MQTT alone: they skip, and say so, where it is absent. */
+function installMosquitto() {
+  if (existsSync('/usr/sbin/mosquitto') || has('mosquitto')) return;
+  if (!installDebianPackage('mosquitto', { allowFailure: true }))
+    say('mosquitto is not installed: the messages of a site will not be tested on a broker');
+}
+
 /**
  * @param names packages, with spaces between
  * @returns false where apt-get is not there or not allowed, and with `allowFailure` where it failed
@@ -113,6 +120,7 @@ installFfmpeg();
 if (task === 'setup') {
   installOnnxChecker();
   installGstreamer();
+  installMosquitto();
 }
 if (task === 'demo') {
   process.exit(

@@ -1,0 +1,79 @@
+// What is said of objects: Frigate's field names where it has them, ours beside them.
+import type { CameraStatus } from '../../camera.ts';
+import type { SiteEvent, SiteObject } from '../../events.ts';
+import type { MessageControl } from './commands.ts';
+
+type ObjectEvent = Extract<SiteEvent, { readonly kind: 'object' }>;
+
+/** Times in seconds since 1970, boxes in whole px of the frame. */
+export function objectForm(object: SiteObject): Readonly<Record<string, unknown>> {
+  const { x1, y1, x2, y2 } = object.box;
+  const { boxSigma } = object;
+  return {
+    id: object.id,
+    camera: object.camera,
+    frame_time: object.lastMs / 1000,
+    label: object.className,
+    score: round(object.score),
+    top_score: round(object.topScore),
+    box: [x1, y1, x2, y2].map(Math.round),
+    area: Math.round((x2 - x1) * (y2 - y1)),
+    current_zones: object.zones,
+    entered_zones: object.enteredZones,
+    start_time: object.startMs / 1000,
+    end_time: object.endMs === undefined ? null : object.endMs / 1000,
+    has_snapshot: object.snapshot !== undefined,
+    has_clip: false,
+    frames: object.frames,
+    score_std: orNull(object.scoreStd),
+    median_score: round(object.medianScore),
+    median_std: orNull(object.medianStd),
+    box_sigma: boxSigma ? [boxSigma.x1, boxSigma.y1, boxSigma.x2, boxSigma.y2].map(round) : null,
+    light: object.light ?? null,
+    review: object.review,
+    snapshot: object.snapshot ?? null,
+  };
+}
+
+/** `before` of a new object is what it is now: listeners of Frigate's events read both without asking. */
+export function eventForm({ type, before, after }: ObjectEvent): Readonly<Record<string, unknown>> {
+  return { type, before: objectForm(before ?? after), after: objectForm(after) };
+}
+
+export function statsForm(
+  control: MessageControl,
+  startMs: number,
+  lost: number,
+): Readonly<Record<string, unknown>> {
+  return {
+    uptime_s: Math.round((Date.now() - startMs) / 1000),
+    frames_waiting: control.waiting,
+    events_lost: lost,
+    cameras: Object.fromEntries(control.cameras.map((status) => [status.name, cameraForm(status)])),
+  };
+}
+
+function cameraForm(status: CameraStatus): Readonly<Record<string, unknown>> {
+  const { lastFrameMs, frameAgeMs } = status;
+  return {
+    state: status.state,
+    reason: status.reason ?? null,
+    enabled: status.enabled,
+    frames: status.frames,
+    dropped: status.dropped,
+    reconnects: status.reconnects,
+    /** From arrival to result, of the last frame. */
+    frame_age_ms: frameAgeMs === undefined ? null : Math.round(frameAgeMs),
+    last_frame_time: lastFrameMs === undefined ? null : lastFrameMs / 1000,
+    light: status.light ?? null,
+    objects: status.objects.length,
+  };
+}
+
+function orNull(value: number | undefined): number | null {
+  return value === undefined ? null : round(value);
+}
+
+function round(value: number): number {
+  return Math.round(value * 1e4) / 1e4;
+}
