@@ -50,7 +50,7 @@ export const GATE_FLOORS: Readonly<Record<Precision, GateFloors>> = {
   int8: {
     minFound: 0.85,
     maxBoxPx: 16,
-    maxScore: 0.2,
+    maxScore: 0.25,
     maxScoreStd: 0.1,
     maxApDrop: 0.01,
     maxClassApDrop: 0.05,

@@ -11,7 +11,10 @@ import { MagnitudeHistogram } from './histogram.ts';
 export type CalibrationMethod = 'min-max' | 'percentile' | 'entropy';
 
 export interface MeasureOptions {
-  /** Default `percentile`. */
+  /**
+   * Default `min-max`: clipping what is rare moved scores by .2 and took .02 AP from a yolov8n, and what is rare there is
+   * what a large box is made of; `entropy` took .05.
+   */
   readonly method?: CalibrationMethod;
   /** Of the magnitudes that stay unclipped. Default 99.99. */
   readonly percentile?: number;
@@ -61,7 +64,7 @@ export async function measureRanges(
   inputs: AsyncIterable<Float32Array<ArrayBuffer>> | Iterable<Float32Array<ArrayBuffer>>,
   options: MeasureOptions = {},
 ): Promise<TensorRanges> {
-  const { method = 'percentile', percentile = 99.99, threads = 1 } = options;
+  const { method = 'min-max', percentile = 99.99, threads = 1 } = options;
   const { name, shape } = fixedInput(model);
   const meters = new Map([[name, new Meter(method)]]);
   const groups = await openGroups(model, shape, threads);

@@ -94,7 +94,7 @@ export const EXPORT_OPTIONS: readonly OptionSpec[] = [
     key: 'calibration_method',
     type: 'string',
     choices: ['min-max', 'percentile', 'entropy'],
-    defaultText: 'percentile',
+    defaultText: 'min-max',
     help: 'int8: how the range of a tensor follows from its values',
     commands: EXPORT,
   },
