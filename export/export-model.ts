@@ -16,6 +16,7 @@ import { measureOn } from './measure.ts';
 import { type ExportSource, fileFacts, withExportSource } from './open-source.ts';
 import { withOwnMetadata } from './own-metadata.ts';
 import { type Draft, type ExportPass, type Measure, planFinish, planPasses } from './plan.ts';
+import type { TensorRanges } from './precision/ranges.ts';
 import { refitCalibrator } from './refit-calibrator.ts';
 import type { ExportRequest } from './settings.ts';
 
@@ -105,7 +106,7 @@ interface Built {
   readonly model: ModelProto;
   readonly draft: Draft;
   readonly passes: ModelManifest['passes'];
-  readonly measured: number;
+  readonly measured: TensorRanges | undefined;
   readonly notes: readonly string[];
 }
 
@@ -115,13 +116,13 @@ async function buildArtefact(
   { signal, onStage }: ExportContext,
 ): Promise<Built> {
   const warnings: string[] = [];
-  let measured = 0;
+  let measured: TensorRanges | undefined;
   const measure = rangesOf(request, source, {
     ...(signal && { signal }),
     onPicture: (done) => onStage?.('ranges', done),
-    onMeasured: (pictures, said) => {
-      measured = pictures;
-      warnings.push(...said);
+    onMeasured: (ranges) => {
+      measured = ranges;
+      warnings.push(...ranges.warnings);
     },
   });
   const start: Draft = { model: source.model, contract: source.contract, decoded: source.isDecoded };
@@ -138,7 +139,7 @@ async function buildArtefact(
     ...(isOwn && !decoded ? {} : { decoded }),
     ...(rows && { rows: { suppressed: rows.endToEnd, known: rows.known } }),
   });
-  if (measured > 0 && request.calibration === undefined) {
+  if (measured && request.calibration === undefined) {
     warnings.push('ranges were measured on the pictures of the gate: calibration= names others');
   }
   return { model, draft, passes, measured, notes: [...source.notes, ...warnings] };
@@ -268,9 +269,9 @@ async function manifestOf(
     ...(quantise && {
       quantisation: {
         placement: quantise.placement,
-        method: quantise.method,
+        method: measured?.method ?? quantise.method,
         weightBits: quantise.weightBits,
-        pictures: measured,
+        pictures: measured?.pictures ?? 0,
       },
     }),
     gate: { ...gate, forced: !gate.passed && force === true, on: describePictures(pictures) },

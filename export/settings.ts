@@ -13,7 +13,8 @@ export type ExportFormat = (typeof EXPORT_FORMATS)[number];
 
 export interface QuantiseSettings {
   readonly placement: Placement;
-  readonly method: CalibrationMethod;
+  /** Of the ranges; `auto` looks at the network. */
+  readonly method: CalibrationMethod | 'auto';
   readonly weightBits: WeightBits;
 }
 

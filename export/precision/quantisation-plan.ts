@@ -89,10 +89,29 @@ const DEPTHWISE_SHARE = 0.25;
 
 /** A warning for the user; undefined where the network is no depthwise one. */
 export function depthwiseNote(view: GraphView): string | undefined {
+  const counts = countDepthwise(view);
+  if (!isMostlyDepthwise(counts)) return undefined;
+  return `${counts.depthwise} of ${counts.convolutions} convolutions are depthwise: int8 saves little time on them and may even be slower; measure with bench before shipping it`;
+}
+
+/** Networks whose channels are filtered one by one have rare values far outside of what the others need. */
+export function isDepthwiseNetwork(view: GraphView): boolean {
+  return isMostlyDepthwise(countDepthwise(view));
+}
+
+interface Counts {
+  readonly convolutions: number;
+  readonly depthwise: number;
+}
+
+function countDepthwise(view: GraphView): Counts {
   const convolutions = view.graph.node.filter(({ opType }) => opType === 'Conv');
   const depthwise = convolutions.filter((node) =>
     isDepthwise(node, (view.constant(node.input[1] ?? '')?.dims ?? []).map(Number)),
   );
-  if (depthwise.length === 0 || depthwise.length < DEPTHWISE_SHARE * convolutions.length) return undefined;
-  return `${depthwise.length} of ${convolutions.length} convolutions are depthwise: int8 saves little time on them and may even be slower; measure with bench before shipping it`;
+  return { convolutions: convolutions.length, depthwise: depthwise.length };
+}
+
+function isMostlyDepthwise({ convolutions, depthwise }: Counts): boolean {
+  return depthwise > 0 && depthwise >= DEPTHWISE_SHARE * convolutions;
 }

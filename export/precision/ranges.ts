@@ -11,10 +11,7 @@ import { MagnitudeHistogram } from './histogram.ts';
 export type CalibrationMethod = 'min-max' | 'percentile' | 'entropy';
 
 export interface MeasureOptions {
-  /**
-   * Default `min-max`: clipping what is rare moved scores by .2 and took .02 AP from a yolov8n, and what is rare there is
-   * what a large box is made of; `entropy` took .05.
-   */
+  /** Default `min-max`. */
   readonly method?: CalibrationMethod;
   /** Of the magnitudes that stay unclipped. Default 99.99. */
   readonly percentile?: number;

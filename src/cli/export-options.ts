@@ -93,8 +93,8 @@ export const EXPORT_OPTIONS: readonly OptionSpec[] = [
   {
     key: 'calibration_method',
     type: 'string',
-    choices: ['min-max', 'percentile', 'entropy'],
-    defaultText: 'min-max',
+    choices: ['auto', 'min-max', 'percentile', 'entropy'],
+    defaultText: 'auto: percentile for depthwise networks, else min-max',
     help: 'int8: how the range of a tensor follows from its values',
     commands: EXPORT,
   },

@@ -78,7 +78,7 @@ function readQuantise(config: Config, format: ExportSettings['format']): Quantis
   const placement = (config.text('placement') ?? (format === 'onnx' ? 'cpu' : 'tensorrt')) as Placement;
   return {
     placement,
-    method: (config.text('calibration_method') ?? 'min-max') as QuantiseSettings['method'],
+    method: (config.text('calibration_method') ?? 'auto') as QuantiseSettings['method'],
     weightBits: (config.number('weight_bits') ?? (placement === 'cpu' ? 7 : 8)) === 7 ? 7 : 8,
   };
 }
