@@ -107,31 +107,42 @@ export function poolGroups(groups: readonly ValueGroup[]): Pool {
   const values = Float64Array.from(order, (row) => unsorted[row]!);
   const owners = Int32Array.from(order, (row) => unsortedOwners[row]!);
   const bins = Int32Array.from(values, (value) => binIn(value, PSI_EDGES));
-  const counts = [new Float64Array(PSI_EDGES.length - 1), new Float64Array(PSI_EDGES.length - 1)] as const;
+  const firstCounts = new Float64Array(PSI_EDGES.length - 1);
+  const secondCounts = new Float64Array(PSI_EDGES.length - 1);
   return {
+    // Run a thousand times a comparison, also beside live cameras: a pair taken apart here would double the time.
     distances(first, second) {
-      counts[0].fill(0);
-      counts[1].fill(0);
-      let [n, m, sumFirst, sumSecond] = [0, 0, 0, 0];
+      firstCounts.fill(0);
+      secondCounts.fill(0);
+      let n = 0;
+      let m = 0;
+      let sumFirst = 0;
+      let sumSecond = 0;
       for (let row = 0; row < count; row++) {
-        const [one, two] = [first[owners[row]!]!, second[owners[row]!]!];
-        counts[0][bins[row]!]! += one;
-        counts[1][bins[row]!]! += two;
+        const owner = owners[row]!;
+        const one = first[owner]!;
+        const two = second[owner]!;
+        firstCounts[bins[row]!]! += one;
+        secondCounts[bins[row]!]! += two;
         n += one;
         m += two;
         sumFirst += one * values[row]!;
         sumSecond += two * values[row]!;
       }
-      let [below, belowSecond, ks, w1] = [0, 0, 0, 0];
+      let below = 0;
+      let belowSecond = 0;
+      let ks = 0;
+      let w1 = 0;
       for (let row = 0; row < count; row++) {
-        below += first[owners[row]!]!;
-        belowSecond += second[owners[row]!]!;
+        const owner = owners[row]!;
+        below += first[owner]!;
+        belowSecond += second[owner]!;
         if (row + 1 < count && values[row + 1] === values[row]) continue;
         const gap = Math.abs(below / n - belowSecond / m);
         if (gap > ks) ks = gap;
         if (row + 1 < count) w1 += gap * (values[row + 1]! - values[row]!);
       }
-      return { psi: psiOf(counts[0], counts[1]), ks, w1, meanChange: sumSecond / m - sumFirst / n };
+      return { psi: psiOf(firstCounts, secondCounts), ks, w1, meanChange: sumSecond / m - sumFirst / n };
     },
   };
 }
