@@ -8,6 +8,7 @@ const TAKEN: ReadonlySet<string> = new Set([
   'zone',
   'line',
   'notice',
+  'drift',
   'enabled',
   'threshold',
 ]);
