@@ -50,11 +50,18 @@ export async function runSite(site: Site, options: RunSiteOptions): Promise<void
     await options.onStart?.(running);
     for (const camera of site.cameras) running.add(camera);
     await running.ended();
-  } finally {
-    await running.stop();
-    const closings = await Promise.allSettled(options.sinks.map((sink) => sink.close()));
-    for (const closing of closings) if (closing.status === 'rejected') throw closing.reason;
+  } catch (error) {
+    await running.stop().catch(() => undefined);
+    await closeAll(options.sinks).catch(() => undefined); // the first error is the one to report
+    throw error;
   }
+  await running.stop();
+  await closeAll(options.sinks);
+}
+
+async function closeAll(sinks: readonly SiteSink[]): Promise<void> {
+  const closings = await Promise.allSettled(sinks.map((sink) => sink.close()));
+  for (const closing of closings) if (closing.status === 'rejected') throw closing.reason;
 }
 
 interface Running {

@@ -80,7 +80,9 @@ describe('export', () => {
     const inspected = await folder.run(['inspect', 'model=deepstream/edge-n-street-deepstream.onnx']);
     expect(inspected.code).toBe(0);
     expect(inspected.stdout).toContain('output float32[batch, 500, 6], uncertainty float32[batch, 500, 5]');
-    expect(inspected.stdout).toMatch(/it can say +score, variance of each box side .*, variance of the score/);
+    expect(inspected.stdout).toMatch(
+      /it can say +score, variance of each box side .*, variance of the score/,
+    );
     expect(written.stdout).toMatch(/standard deviation of the score, p99 +\d/);
     const { lines } = await folder.predict(
       'model=deepstream/edge-n-street-deepstream.onnx',

@@ -96,7 +96,10 @@ describe('args.yaml', () => {
       }),
     );
     for (const key of raw.keys()) {
-      expect(OPTIONS.some((option) => option.key === key && option.commands.includes('train')), key).toBe(true);
+      expect(
+        OPTIONS.some((option) => option.key === key && option.commands.includes('train')),
+        key,
+      ).toBe(true);
     }
     const again = readTrainRequest(readConfig('train', raw, []));
     expect(toArguments(completeRequest(again))).toEqual(stored);

@@ -22,7 +22,7 @@ export interface ModelDescription {
 }
 
 /** A tensor with its elements in row-major order, little-endian; only valid until the next turn of the event loop. */
-export interface RawTensor extends TensorDescription {
+interface RawTensor extends TensorDescription {
   readonly bytes: Uint8Array;
 }
 
