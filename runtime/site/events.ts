@@ -1,4 +1,5 @@
 // What a site says while it runs: one union for every sink. Plain data, so that it can be written as JSON as it is.
+import type { DriftFigures, DriftMeasure } from './drift/laws.ts';
 import type { Corners } from './object-track.ts';
 
 /** Why a person should look at an object. */
@@ -85,4 +86,12 @@ export type SiteEvent =
       readonly before?: string;
       readonly value: number;
     })
+  /** Scores, or their standard deviations, have left what was learned of that camera in that light; or come back. */
+  | (EventBase &
+      DriftFigures & {
+        readonly kind: 'drift';
+        readonly state: 'begins' | 'ends';
+        readonly light?: string;
+        readonly measure: DriftMeasure;
+      })
   | (EventBase & { readonly kind: 'notice'; readonly message: string });

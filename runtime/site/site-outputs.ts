@@ -1,12 +1,12 @@
 // Where a site's events, pictures and states go: broker, server, files, hook; no two of them to one place.
-import type { Site, SiteEventsFile, SiteMqtt, SiteServer, SiteSnapshots } from './site.ts';
+import type { Site, SiteDrift, SiteEventsFile, SiteMqtt, SiteServer, SiteSnapshots } from './site.ts';
 import { isLoopback, toUrl } from './site-addresses.ts';
 import type { SiteContext } from './site-camera.ts';
 import type { SiteFaults } from './site-faults.ts';
 import type { SitePath } from './site-placed.ts';
 import type { SiteDocument } from './site-schema.ts';
 
-export type SiteOutputs = Pick<Site, 'mqtt' | 'server' | 'events' | 'snapshots' | 'webhook'>;
+export type SiteOutputs = Pick<Site, 'mqtt' | 'server' | 'events' | 'snapshots' | 'drift' | 'webhook'>;
 
 export function buildOutputs(document: SiteDocument, context: SiteContext): SiteOutputs {
   const mqtt = document.mqtt && mqttOf(document.mqtt, context);
@@ -17,6 +17,7 @@ export function buildOutputs(document: SiteDocument, context: SiteContext): Site
     ...(document.server && { server: serverOf(document.server, context) }),
     ...(document.events && { events: eventsOf(document.events, context) }),
     ...(document.snapshots && { snapshots: snapshotsOf(document.snapshots, context) }),
+    ...(document.drift && { drift: driftOf(document.drift, context) }),
     ...(webhook && { webhook }),
   };
 }
@@ -129,6 +130,19 @@ function snapshotsOf(
   return { folder: absolute(folder), days };
 }
 
+function driftOf(
+  {
+    path,
+    learn_hours: learnHours = 24,
+    learn_tracks: learnTracks = 200,
+    window_hours: windowHours = 1,
+    window_tracks: windowTracks = 50,
+  }: NonNullable<SiteDocument['drift']>,
+  { absolute }: SiteContext,
+): SiteDrift {
+  return { path: absolute(path), learnHours, learnTracks, windowHours, windowTracks };
+}
+
 function webhookOf({ url, timeout = 5 }: NonNullable<SiteDocument['webhook']>, { faults }: SiteContext) {
   const found = toUrl(url, ['https', 'http'], { path: ['webhook', 'url'], faults });
   return found && { url, timeoutSeconds: timeout };
@@ -152,6 +166,7 @@ function expectOwnPaths(document: SiteDocument, { absolute, faults }: SiteContex
     { what: 'model', to: document.model, path: ['model'] },
     { what: 'events', to: document.events?.path, path: ['events', 'path'] },
     { what: 'snapshots', to: document.snapshots?.folder, path: ['snapshots', 'folder'] },
+    { what: 'drift', to: document.drift?.path, path: ['drift', 'path'] },
     ...reviews.map(({ review, path }) => ({
       what: 'review',
       to: typeof review === 'object' ? review.folder : undefined,

@@ -229,6 +229,16 @@ const webhook = v.strictObject({
   timeout: described(range('seconds from 0.1 to 300', 0.1, 300), 'Default 5.'),
 });
 
+const hours = above('hours above 0, up to 10000', 0, 10_000);
+const tracks = whole('a whole number from 20 to 256', 20, 256);
+const drift = v.strictObject({
+  path,
+  learn_hours: described(hours, 'Hours in a light that its reference is learned from. Default 24.'),
+  learn_tracks: described(tracks, 'Tracks that it needs, too. Default 200.'),
+  window_hours: described(hours, 'Hours in that light that are compared with it. Default 1.'),
+  window_tracks: described(tracks, 'Tracks that they need, too; until then the window goes on. Default 50.'),
+});
+
 export const siteSchema = v.strictObject({
   model: v.pipe(path, v.description('Path of the ONNX file. Paths are relative to this file.')),
   device: described(text('a device, such as cpu, auto or tensorrt:0'), 'Where the model runs. Default cpu.'),
@@ -240,6 +250,7 @@ export const siteSchema = v.strictObject({
   server: described(server, 'Live page, metrics and health.'),
   events: described(events, 'JSON lines of events.'),
   snapshots: described(snapshots, 'Best picture of each event.'),
+  drift: described(drift, 'Says when scores leave what was learned in that light.'),
   webhook: described(webhook, 'Events as POST requests.'),
   cameras: v.pipe(v.record(name, camera, 'a map of cameras'), v.description('Cameras by name.')),
 });

@@ -110,6 +110,18 @@ export interface SiteSnapshots {
   readonly days: number;
 }
 
+/** Watches whether scores leave what was learned. Hours are those in a light, tracks those of a camera in it. */
+export interface SiteDrift {
+  /** JSON file of what was learned. */
+  readonly path: string;
+  /** Both must be reached before a reference is frozen. */
+  readonly learnHours: number;
+  readonly learnTracks: number;
+  /** Both must be reached before a window is compared with it. */
+  readonly windowHours: number;
+  readonly windowTracks: number;
+}
+
 export interface Site {
   /** Path of the ONNX file. */
   readonly model: string;
@@ -124,5 +136,6 @@ export interface Site {
   readonly server?: SiteServer;
   readonly events?: SiteEventsFile;
   readonly snapshots?: SiteSnapshots;
+  readonly drift?: SiteDrift;
   readonly webhook?: { readonly url: string; readonly timeoutSeconds: number };
 }

@@ -153,6 +153,9 @@ const TEXTS = {
   line: ({ line, direction, object }) => object.className + ' crossed ' + line + ', ' + direction,
   camera: ({ state, reason }) => state + (reason ? ': ' + reason : ''),
   light: ({ state, before }) => 'light: ' + (before ? before + ' to ' : '') + state,
+  drift: ({ state, measure, light, change, w1, w1Expected, tracks }) => (measure === 'std' ? 'uncertainty' : 'scores') +
+    (light ? ' by ' + light : '') + (state === 'begins' ? ' drift: ' : ' are back: ') + (change < 0 ? '' : '+') + change.toFixed(2) +
+    ' on average, W1 ' + w1.toFixed(3) + ' (by chance ' + w1Expected.toFixed(3) + ') over ' + tracks + ' tracks',
   notice: ({ message }) => message,
 };
 

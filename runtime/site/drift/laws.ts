@@ -32,7 +32,7 @@ export interface LawVerdict extends DriftFigures {
 }
 
 /** Fewer tracks say nothing about a law, whatever the settings ask for. */
-export const LEAST_TRACKS = 20;
+const LEAST_TRACKS = 20;
 const EXCHANGES = 400;
 const OUTSIDE = 0.01;
 const INSIDE = 0.05;

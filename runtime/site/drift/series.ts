@@ -1,15 +1,9 @@
 // One camera in one light: learns how its scores are spread, then compares window after window with that.
+import type { SiteDrift } from '../site.ts';
 import { EvenSample } from './even-sample.ts';
 import { compareLaws, type DriftFigures, type DriftMeasure, type TrackLaw } from './laws.ts';
 
-export interface DriftSettings {
-  /** Hours in that light, and tracks, that a reference is learned from: both must be reached. */
-  readonly learnHours: number;
-  readonly learnTracks: number;
-  /** The same of a window. */
-  readonly windowHours: number;
-  readonly windowTracks: number;
-}
+export type DriftSettings = Omit<SiteDrift, 'path'>;
 
 /** A measure left the reference, or came back to it. */
 export interface DriftChange extends DriftFigures {
@@ -26,7 +20,7 @@ export interface LearnedLaw {
 }
 
 /** Tracks that a reference and a window keep at most, of at most 8 boxes each: some 130 kB, judged in some 0.2 s. */
-export const MOST_TRACKS = 256;
+const MOST_TRACKS = 256;
 /** Windows in a row that begin an alarm, or end it: one alone is chance once in a hundred. */
 const IN_A_ROW = 2;
 const MEASURES: readonly DriftMeasure[] = ['score', 'std'];

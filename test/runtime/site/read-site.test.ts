@@ -60,7 +60,8 @@ describe('a site without words', () => {
   });
 
   it('has every default of its outputs', () => {
-    const outputs = 'mqtt: {host: broker}\nserver: {}\nevents: {path: e.jsonl}\nsnapshots: {folder: s}\n';
+    const outputs =
+      'mqtt: {host: broker}\nserver: {}\nevents: {path: e.jsonl}\nsnapshots: {folder: s}\ndrift: {path: d.json}\n';
     const { site } = parsed(
       siteText(`${outputs}webhook: {url: "https://h/x"}\nobjects: {filters: {car: {}}}\n`),
     );
@@ -69,6 +70,13 @@ describe('a site without words', () => {
       server: { host: '127.0.0.1', port: 8080 },
       events: { path: join(process.cwd(), 'e.jsonl'), maxBytes: 100_000_000, keep: 5 },
       snapshots: { folder: join(process.cwd(), 's'), days: 7 },
+      drift: {
+        path: join(process.cwd(), 'd.json'),
+        learnHours: 24,
+        learnTracks: 200,
+        windowHours: 1,
+        windowTracks: 50,
+      },
       webhook: { url: 'https://h/x', timeoutSeconds: 5 },
     });
     expect(site.mqtt).not.toHaveProperty('homeAssistant');

@@ -207,6 +207,22 @@ const tops: readonly Mistake[] = [
   ),
   top('no classes', 'classes: []', '10: classes: found an empty list, expected one class or more'),
   top('a class twice', 'classes: [car, car]', "16: classes.1: found 'car' a second time"),
+  top('a drift without its file', 'drift: {learn_hours: 2}', '1: drift.path: this key is missing'),
+  top(
+    'too few tracks for a verdict',
+    'drift: {path: d.json, window_tracks: 5}',
+    '38: drift.window_tracks: found 5, expected a whole number from 20 to 256',
+  ),
+  top(
+    'no time to learn',
+    'drift: {path: d.json, learn_hours: 0}',
+    '36: drift.learn_hours: found 0, expected hours above 0',
+  ),
+  top(
+    'a drift reference in the place of events',
+    'drift: {path: e.jsonl}\nevents: {path: e.jsonl}',
+    "15: drift.path: found 'e.jsonl', where events is already",
+  ),
   top('a review without bound', 'review: {folder: r}', '1: review: found no bound', 'max_std'),
   top(
     'review bounds the wrong way round',

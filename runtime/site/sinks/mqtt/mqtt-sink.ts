@@ -145,6 +145,11 @@ class Messages implements MqttSink {
         this.#link.say(of(event.camera, 'light'), event.state);
         this.#sayThresholds(event.camera, event.state);
         return;
+      case 'drift': {
+        const { kind: _, atMs: __, ...figures } = event;
+        this.#tell(of(event.camera, 'drift'), { ...figures, time });
+        return;
+      }
       case 'notice':
         this.#tell(of(event.camera, 'notice'), { time, message: redactCredentials(event.message) });
         return;
