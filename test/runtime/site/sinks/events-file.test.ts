@@ -158,6 +158,25 @@ describe('the event log', () => {
     },
   );
 
+  it('leaves no half line where the disk takes half of one', { timeout: 60_000 }, async () => {
+    const path = folder.join('half', 'events.jsonl');
+    // No file may grow beyond 8 KiB, in the middle of a line.
+    const child = spawn('bash', ['-c', `ulimit -f 8; exec "$@"`, 'bash', process.execPath, CHILD, path], {
+      stdio: ['ignore', 'pipe', 'inherit'],
+    });
+    let said = 0;
+    child.stdout.on('data', (chunk) => {
+      said += String(chunk).split('\n').length - 1;
+    });
+    await eventually(() => said > 1000, 30);
+    child.kill('SIGKILL');
+    await once(child, 'close');
+    const text = readFileSync(path, 'utf8');
+    expect(text.length).toBeGreaterThan(8192 - 100);
+    expect(text.endsWith('\n')).toBe(true);
+    expect(messages(path)).toEqual(numbers(0, messages(path).length));
+  });
+
   it('names a place that cannot be written at the start', () => {
     writeFileSync(folder.join('file'), '');
     expect(() => open('file')).toThrow(/cannot write .*events\.jsonl: /);
