@@ -21,11 +21,6 @@ export interface ModelDescription {
   readonly outputs: readonly TensorDescription[];
 }
 
-/** A tensor with its elements in row-major order, little-endian; only valid until the next turn of the event loop. */
-interface RawTensor extends TensorDescription {
-  readonly bytes: Uint8Array;
-}
-
 /** A part of a region of shared memory that the server knows. */
 export interface MemoryPart {
   readonly region: string;
