@@ -4,7 +4,8 @@ import type { OpenDetector } from '#runtime';
 import { createLiveView, createSiteMetrics, openSiteServer } from '#runtime/server';
 import {
   checkClasses,
-  createEventsFile,
+  createDriftMonitor,
+  type DriftMonitor,
   readSite,
   runSite,
   type Site,
@@ -18,6 +19,7 @@ import { openConfiguredDetector } from '../open.ts';
 import { OPTIONS } from '../options.ts';
 import { say } from '../output.ts';
 import { packageVersion } from '../package-version.ts';
+import { openSiteParts, type SiteParts } from '../site-parts.ts';
 import { watchSite } from '../watch-site.ts';
 
 /** What may stand beside `config=`: everything else is said in the file. */
@@ -33,30 +35,49 @@ export async function streamSite(config: Config, signal: AbortSignal): Promise<v
   const metrics = createSiteMetrics(packageVersion());
   const sinks: SiteSink[] = [metrics, { accept: sayEvent, close: async () => undefined }];
   let stopWatching = () => {};
+  let parts: SiteParts | undefined;
+  let drift: DriftMonitor | undefined;
   try {
     checkClasses(file, detector.classNames);
     expectSameScore(file, detector);
-    if (site.events !== undefined) sinks.push(createEventsFile({ ...site.events, onNotice: say }));
+    parts = openSiteParts(site, detector.classNames);
+    sinks.push(...parts.sinks);
+    if (site.drift !== undefined) {
+      const modelSha256 = detector.model.file.sha256;
+      drift = createDriftMonitor({ ...site.drift, modelSha256, onEvent: tellAll(sinks), onNotice: say });
+    }
     await runSite(site, {
       detector,
       sinks,
       signal,
       async onStart(control) {
         metrics.watch(control);
+        drift?.watch(control);
+        parts?.start(control);
         await openServer(site, { control, metrics, view }, sinks);
         stopWatching = watchSite(path, site, { control, classNames: detector.classNames });
         say(`${path}: ${site.cameras.length} cameras; Ctrl-C stops them`);
       },
-      onResult(camera, result) {
+      onResult(camera, result, objects) {
+        drift?.observe(camera, result, objects);
         metrics.observe(camera, result);
         view.observe(camera, result);
+        for (const observer of parts?.observers ?? []) observer.observe(camera, result, objects);
       },
     });
   } finally {
     stopWatching();
+    await parts?.close();
+    await drift?.close();
     await detector.close();
   }
   signal.throwIfAborted();
+}
+
+function tellAll(sinks: readonly SiteSink[]): (event: SiteEvent) => void {
+  return (event) => {
+    for (const sink of sinks) sink.accept(event);
+  };
 }
 
 function refuseOthers(config: Config): void {
@@ -128,5 +149,15 @@ function sayEvent(event: SiteEvent): void {
     say(`${event.camera}: ${event.state}${event.reason ? ` (${event.reason})` : ''}`);
   else if (event.kind === 'light')
     say(`${event.camera}: light ${event.before ? `${event.before} to ` : ''}${event.state}`);
+  else if (event.kind === 'drift') say(`${event.camera}: ${driftWords(event)}`);
   else if (event.kind === 'notice') say(`${event.camera}: ${event.message}`);
+}
+
+function driftWords(event: Extract<SiteEvent, { kind: 'drift' }>): string {
+  const { measure, light, state, change, w1, w1Expected, psi, psiExpected, tracks } = event;
+  const what = measure === 'std' ? 'standard deviations of scores' : 'scores';
+  const by = light === undefined ? '' : ` by ${light}`;
+  const way = state === 'begins' ? 'have left' : 'are back at';
+  const figures = `W1 ${w1} (by chance ${w1Expected}), PSI ${psi} (${psiExpected})`;
+  return `${what}${by} ${way} what was learned: ${change < 0 ? '' : '+'}${change} on average, ${figures}, ${tracks} tracks`;
 }
