@@ -94,6 +94,13 @@ function installMosquitto() {
     say('mosquitto is not installed: the messages of a site will not be tested on a broker');
 }
 
+/** For the test of the page alone: it skips, and says so, where it is absent. */
+function installBrowser() {
+  if (['/usr/bin/chromium', '/usr/bin/chromium-browser', '/usr/bin/google-chrome'].some(existsSync)) return;
+  if (!installDebianPackage('chromium', { allowFailure: true }))
+    say('chromium is not installed: the page of a site will not be looked at');
+}
+
 /**
  * @param names packages, with spaces between
  * @returns false where apt-get is not there or not allowed, and with `allowFailure` where it failed
@@ -121,6 +128,7 @@ if (task === 'setup') {
   installOnnxChecker();
   installGstreamer();
   installMosquitto();
+  installBrowser();
 }
 if (task === 'demo') {
   process.exit(
