@@ -61,6 +61,8 @@ export class Mosquitto {
     if (BINARY === undefined) throw new Error('mosquitto is not installed');
     const broker = spawn(BINARY, ['-c', join(this.#folder, 'mosquitto.conf')], { stdio: 'ignore' });
     this.#process = broker;
+    // A test that fails does not come to its `close`.
+    process.once('exit', () => broker.kill('SIGKILL'));
     for (let tries = 0; tries < 250; tries++) {
       if (await answers(this.port)) return;
       await new Promise((resolve) => setTimeout(resolve, 20));
