@@ -9,7 +9,7 @@ import { leastScore } from '../../thresholds.ts';
 import { CommandFault, type MessageControl, obey, shorten } from './commands.ts';
 import { type Discovery, type DiscoveryOptions, discoverCamera, discoverClass } from './home-assistant.ts';
 import { BrokerLink } from './link.ts';
-import { eventForm, objectForm, statsForm } from './payloads.ts';
+import { driftForm, eventForm, objectForm, statsForm } from './payloads.ts';
 import { createTopics, type Topics } from './topics.ts';
 
 export interface MqttSinkOptions {
@@ -145,11 +145,9 @@ class Messages implements MqttSink {
         this.#link.say(of(event.camera, 'light'), event.state);
         this.#sayThresholds(event.camera, event.state);
         return;
-      case 'drift': {
-        const { kind: _, atMs: __, ...figures } = event;
-        this.#tell(of(event.camera, 'drift'), { ...figures, time });
+      case 'drift':
+        this.#tell(of(event.camera, 'drift'), driftForm(event));
         return;
-      }
       case 'notice':
         this.#tell(of(event.camera, 'notice'), { time, message: redactCredentials(event.message) });
         return;

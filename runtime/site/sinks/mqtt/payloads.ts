@@ -4,6 +4,7 @@ import type { SiteEvent, SiteObject } from '../../events.ts';
 import type { MessageControl } from './commands.ts';
 
 type ObjectEvent = Extract<SiteEvent, { readonly kind: 'object' }>;
+type DriftEvent = Extract<SiteEvent, { readonly kind: 'drift' }>;
 
 /** Times in seconds since 1970, boxes in whole px of the frame. */
 export function objectForm(object: SiteObject): Readonly<Record<string, unknown>> {
@@ -38,6 +39,23 @@ export function objectForm(object: SiteObject): Readonly<Record<string, unknown>
 /** `before` of a new object is what it is now: listeners of Frigate's events read both without asking. */
 export function eventForm({ type, before, after }: ObjectEvent): Readonly<Record<string, unknown>> {
   return { type, before: objectForm(before ?? after), after: objectForm(after) };
+}
+
+export function driftForm(event: DriftEvent): Readonly<Record<string, unknown>> {
+  const { camera, atMs, state, measure, light, change, tracks } = event;
+  return {
+    state,
+    camera,
+    time: atMs / 1000,
+    light: light ?? null,
+    measure,
+    change,
+    psi: event.psi,
+    psi_expected: event.psiExpected,
+    w1: event.w1,
+    w1_expected: event.w1Expected,
+    tracks,
+  };
 }
 
 export function statsForm(

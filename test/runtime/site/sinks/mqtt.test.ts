@@ -171,8 +171,35 @@ describe.skipIf(!mosquittoAvailable)(`a site on a broker${mosquittoNote}`, () =>
     sink.accept({ kind: 'count', place: 'gate', className: 'car', count: 2, camera: 'gate', atMs: 5000 });
     sink.accept({ kind: 'count', place: 'gate', className: 'person', count: 1, camera: 'gate', atMs: 5000 });
     sink.accept({ kind: 'light', state: 'night', value: 3, camera: 'gate', atMs: 5000 });
+    sink.accept({
+      kind: 'drift',
+      camera: 'gate',
+      atMs: 5000,
+      state: 'begins',
+      measure: 'score',
+      light: 'night',
+      change: -0.1,
+      psi: 0.4,
+      psiExpected: 0.1,
+      w1: 0.1,
+      w1Expected: 0.02,
+      tracks: 50,
+    });
     sink.accept(notice('rtsp://user:secret@host/ stalled'));
     await eventually(() => listener.of('edge/gate/notice').length > 0);
+    expect(JSON.parse(listener.of('edge/gate/drift')[0] as string)).toEqual({
+      state: 'begins',
+      camera: 'gate',
+      time: 5,
+      light: 'night',
+      measure: 'score',
+      change: -0.1,
+      psi: 0.4,
+      psi_expected: 0.1,
+      w1: 0.1,
+      w1_expected: 0.02,
+      tracks: 50,
+    });
     const retained = await broker.retained();
     expect(Object.fromEntries(retained)).toMatchObject({
       'edge/available': 'online',
@@ -430,10 +457,14 @@ describe.skipIf(!mosquittoAvailable)(`a site on a broker${mosquittoNote}`, () =>
 
   it('is offline by its last will when it is killed', async () => {
     const child = spawn(process.execPath, [CHILD, broker.url], { stdio: 'inherit' });
-    await eventually(async () => (await broker.retained()).get('edge/gate/car') === '3', 20);
-    expect((await broker.retained()).get('edge/available')).toBe('online');
-    child.kill('SIGKILL');
-    await once(child, 'exit');
+    const exit = once(child, 'exit');
+    try {
+      await eventually(async () => (await broker.retained()).get('edge/gate/car') === '3', 20);
+      expect((await broker.retained()).get('edge/available')).toBe('online');
+    } finally {
+      child.kill('SIGKILL');
+      await exit;
+    }
     await eventually(async () => (await broker.retained()).get('edge/available') === 'offline');
   });
 });
