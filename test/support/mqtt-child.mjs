@@ -14,7 +14,11 @@ sink.start({
   waiting: 0,
   setEnabled: () => true,
   useCamera: () => true,
-  camera: () => undefined,
+  camera: (name) => ({
+    name,
+    zones: [],
+    thresholds: { base: 0.3, classes: new Map(), conditions: new Map() },
+  }),
 });
 sink.accept({ kind: 'count', atMs: 0, camera: 'gate', place: 'gate', className: 'car', count: 3 });
 setInterval(() => undefined, 1000);
