@@ -52,6 +52,7 @@ export class CameraRun {
   readonly #objects: ObjectEvents;
   #state: CameraState = 'connecting';
   #said: CameraState | undefined;
+  #saidReason: string | undefined;
   #reason: string | undefined;
   #enabled: boolean;
   #changed = new AbortController();
@@ -230,8 +231,10 @@ export class CameraRun {
     const before = this.#said;
     this.#state = state;
     this.#reason = reason;
-    if (state === before && reason === undefined) return;
+    // A camera that is away for days would say so at every try.
+    if (state === before && (reason === undefined || reason === this.#saidReason)) return;
     this.#said = state;
+    this.#saidReason = reason;
     this.#context.onEvent({
       kind: 'camera',
       atMs: Date.now(),
