@@ -56,6 +56,8 @@ export class CameraRun {
   #reason: string | undefined;
   #enabled: boolean;
   #changed = new AbortController();
+  /** `sureScore` of the tracker at work; 0 without one. */
+  #openedScore = 0;
   #past: SourceStats = { frames: 0, dropped: 0, reconnects: 0, damaged: 0 };
   #source: FrameSource | undefined;
   #last: { readonly atMs: number; readonly ageMs?: number; readonly light?: string } | undefined;
@@ -96,17 +98,26 @@ export class CameraRun {
     };
   }
 
-  /** Takes rules that need no new connection: they act from the next frame on. */
+  /**
+   * Takes rules that need no new connection: they act from the next frame on. Only a threshold below all that the
+   * tracker was opened with lets it begin anew.
+   */
   use(camera: SiteCamera): void {
     this.#camera = camera;
     this.#objects.useRules(camera);
+    if (sureScore(camera) < this.#openedScore) this.#begin('lower thresholds');
   }
 
   /** Switches the camera off or on: off, its process ends and its objects go. */
   setEnabled(enabled: boolean): void {
     if (enabled === this.#enabled) return;
     this.#enabled = enabled;
-    this.#changed.abort(new Error('switched'));
+    this.#begin('switched');
+  }
+
+  #begin(why: string): void {
+    this.#openedScore = 0;
+    this.#changed.abort(new Error(why));
     this.#changed = new AbortController();
   }
 
@@ -147,21 +158,18 @@ export class CameraRun {
     const source = framesPerSecond === undefined ? opened : paceSource(opened, framesPerSecond);
     this.#source = source;
     const startMs = Date.now();
-    const lowest = lowestScore(this.#camera.thresholds);
+    const sure = sureScore(this.#camera);
+    this.#openedScore = sure;
+    const doubtful = Math.min(TRACKER_DEFAULTS.lowThreshold, sure / 2);
     const { detector } = this.#context;
-    detector.useThreshold({ kind: 'fixed', base: Math.min(TRACKER_DEFAULTS.lowThreshold, lowest / 2) });
-    const sure = Math.min(TRACKER_DEFAULTS.newThreshold, lowest);
+    detector.useThreshold({ kind: 'fixed', base: doubtful });
     let connection: number | undefined;
     try {
       for await (const result of detections({
         source,
         detector,
         signal,
-        track: {
-          highThreshold: sure,
-          newThreshold: sure,
-          lowThreshold: Math.min(TRACKER_DEFAULTS.lowThreshold, lowest / 2),
-        },
+        track: { highThreshold: sure, newThreshold: sure, lowThreshold: doubtful },
         ...(light === 'auto' && { light: { ladder: this.#camera.thresholds.ladder ?? LIGHT_LADDER } }),
         onEvent: (event) => this.#hear(event),
       })) {
@@ -248,6 +256,11 @@ export class CameraRun {
   #sayAll(events: readonly SiteEvent[]): void {
     for (const event of events) this.#context.onEvent(event);
   }
+}
+
+/** Score from which a box begins a track: every threshold of the camera can still be met. */
+function sureScore({ thresholds }: SiteCamera): number {
+  return Math.min(TRACKER_DEFAULTS.newThreshold, lowestScore(thresholds));
 }
 
 function addStats(a: SourceStats, b: SourceStats): SourceStats {

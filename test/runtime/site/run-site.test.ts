@@ -156,4 +156,19 @@ describe.skipIf(!ffmpegAvailable)(`a site${ffmpegNote}`, () => {
     // The clip has 12 s at 8 frames a second or so; five a second were looked at, in two runs of which one was cut short.
     expect(status?.frames).toBeGreaterThan(20);
   });
+
+  it('begins anew where a threshold is lowered below all that it was opened with', {
+    timeout: 60_000,
+  }, async () => {
+    const lowered = { ...CAMERA, thresholds: { ...CAMERA.thresholds, base: 0.1 } };
+    const { events } = await run([{ name: 'gate', framesPerSecond: 5 }], (all, site) => {
+      const seen = states(all, 'gate');
+      if (seen.length === 2 && all.some(({ kind }) => kind === 'object')) {
+        site.useCamera({ ...CAMERA, thresholds: { ...CAMERA.thresholds, base: 0.28 } });
+        site.useCamera(lowered);
+      }
+      return seen.includes('ended');
+    });
+    expect(states(events, 'gate')).toEqual(['connecting', 'live', 'connecting', 'live', 'ended']);
+  });
 });
