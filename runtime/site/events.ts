@@ -3,7 +3,7 @@ import type { DriftFigures, DriftMeasure } from './drift/laws.ts';
 import type { Corners } from './object-track.ts';
 
 /** Why a person should look at an object. */
-export type ReviewReason = 'std' | 'epistemic' | 'doubtful';
+export type ReviewReason = 'std' | 'epistemic' | 'doubtful' | 'bimodal';
 
 /** An object that is followed, as it stands. */
 export interface SiteObject {

@@ -1,6 +1,6 @@
 // One followed object: its scores, where it is, and which zones and lines it has met.
 import type { Box, Detection, Point, Size } from '#core';
-import { crossing, isInside } from '#core';
+import { classifyLaw, crossing, isInside, mixtureBimodality } from '#core';
 import type { ReviewReason } from './events.ts';
 import type { CountLine, ReviewRule, Zone } from './site.ts';
 
@@ -159,7 +159,14 @@ export function reviewReasons(found: Detection, rule: ReviewRule): readonly Revi
     ...(above(scoreVariance, rule.maxStd) ? (['std'] as const) : []),
     ...(above(scoreVarianceEpistemic, rule.maxEpistemicStd) ? (['epistemic'] as const) : []),
     ...(doubtful && score >= doubtful[0] && score <= doubtful[1] ? (['doubtful'] as const) : []),
+    ...(rule.bimodal && hesitates(found) ? (['bimodal'] as const) : []),
   ];
+}
+
+/** Bins say it better than the two Gaussians that stand for them. */
+function hesitates({ distribution, mixture }: Detection): boolean {
+  if (distribution !== undefined) return classifyLaw(distribution) === 'bimodal';
+  return mixture !== undefined && mixtureBimodality(mixture).bimodal;
 }
 
 function remember(values: number[], value: number): void {

@@ -179,8 +179,10 @@ function reviewOf(narrower: Narrower, { absolute, faults }: SiteContext): Review
   const { value: review, path } = narrower('review');
   if (review === undefined || review === 'off') return undefined;
   const { max_std: maxStd, max_epistemic_std: maxEpistemicStd, doubtful, folder, per_hour: perHour } = review;
-  if (maxStd === undefined && maxEpistemicStd === undefined && doubtful === undefined) {
-    const hint = 'add max_std: 0.2, max_epistemic_std: 0.1 or doubtful: [0.3, 0.6]; or write review: off';
+  const isBimodal = review.bimodal === true;
+  if (maxStd === undefined && maxEpistemicStd === undefined && doubtful === undefined && !isBimodal) {
+    const hint =
+      'add max_std: 0.2, max_epistemic_std: 0.1, doubtful: [0.3, 0.6] or bimodal: true; or write review: off';
     faults.addNew(path, { text: 'found no bound, so nothing would be marked', hint, atKey: true });
   }
   const [low = 0, high = 1] = doubtful ?? [];
@@ -193,6 +195,7 @@ function reviewOf(narrower: Narrower, { absolute, faults }: SiteContext): Review
     ...(maxStd !== undefined && { maxStd }),
     ...(maxEpistemicStd !== undefined && { maxEpistemicStd }),
     ...(doubtful !== undefined && { doubtful: [low, high] as const }),
+    ...(isBimodal && { bimodal: true as const }),
     ...(folder !== undefined && { folder: absolute(folder) }),
     perHour: perHour ?? DEFAULTS.reviewsPerHour,
   };

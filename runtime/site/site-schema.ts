@@ -123,6 +123,7 @@ const review = choice("'off', or a map with bounds", [
       v.pipe(v.array(score, 'two scores [low, high]'), v.length(2, 'two scores [low, high]')),
       'A person should look where the score lies between these two.',
     ),
+    bimodal: described(truth, 'A person should look where the model hesitates between two scores.'),
     folder: described(path, 'Folder of the YOLO set that marked pictures and labels go to.'),
     per_hour: described(
       whole('a whole number from 1 to 3600', 1, 3600),

@@ -50,6 +50,8 @@ export interface ReviewRule {
   readonly maxEpistemicStd?: number;
   /** Scores between these two are doubtful. */
   readonly doubtful?: readonly [low: number, high: number];
+  /** The model hesitates between two scores. */
+  readonly bimodal?: true;
   /** Folder of the YOLO set that marked pictures and labels go to; undefined: marked in events only. */
   readonly folder?: string;
   /** Most pictures a camera adds in an hour. */

@@ -10,37 +10,45 @@ import { say } from './output.ts';
 import { readCalibratorChoice, readClasses, readPolicies, readSuppression } from './policies.ts';
 import { readRuntimeChoice } from './runtime-choice.ts';
 
-export async function openConfiguredDetector(config: Config): Promise<OpenDetector> {
+export async function openConfiguredDetector(
+  config: Config,
+  more: Pick<DetectorOptions, 'scoreLaws'> = {},
+): Promise<OpenDetector> {
   const path = config.required('model');
   sayPrecision(config);
   const device = parseDevice(config.text('device') ?? 'cpu');
-  if (device !== 'auto') return describe(await openOn(path, config, device), config);
-  return describe(await openOnAny(path, config), config);
+  if (device !== 'auto') return describe(await openOn(path, { config, more }, device), config);
+  return describe(await openOnAny(path, { config, more }), config);
+}
+
+interface Opening {
+  readonly config: Config;
+  readonly more: Pick<DetectorOptions, 'scoreLaws'>;
 }
 
 /**
  * CUDA, else the CPU. TensorRT by name only, since it first builds an engine for minutes; where the model stands for an
  * engine that was built, nothing else runs it.
  */
-async function openOnAny(path: string, config: Config): Promise<OpenDetector> {
+async function openOnAny(path: string, opening: Opening): Promise<OpenDetector> {
   if (await isEngineWrapper(path)) {
-    const detector = await openOn(path, config, { kind: 'tensorrt', index: 0 });
+    const detector = await openOn(path, opening, { kind: 'tensorrt', index: 0 });
     say(`device=auto: ${detector.provider}, since the model is a built engine`);
     return detector;
   }
   try {
-    const detector = await openOn(path, config, { kind: 'cuda', index: 0 });
+    const detector = await openOn(path, opening, { kind: 'cuda', index: 0 });
     say(`device=auto: ${detector.provider}`);
     return detector;
   } catch (error) {
     if (!(error instanceof DeviceError)) throw error;
-    const detector = await openOn(path, config, { kind: 'cpu' });
+    const detector = await openOn(path, opening, { kind: 'cpu' });
     say(`device=auto: cpu (${error.message})`);
     return detector;
   }
 }
 
-async function openOn(path: string, config: Config, provider: Provider): Promise<OpenDetector> {
+async function openOn(path: string, { config, more }: Opening, provider: Provider): Promise<OpenDetector> {
   const names = config.text('names');
   const size = config.size('imgsz');
   const sessions = config.number('sessions') ?? 1;
@@ -48,6 +56,7 @@ async function openOn(path: string, config: Config, provider: Provider): Promise
   const threads =
     config.number('threads') ?? Math.max(1, Math.floor((availableParallelism() - 1) / sessions));
   const options: DetectorOptions = {
+    ...more,
     provider,
     ...readRuntimeChoice(config, provider),
     threads,

@@ -1,8 +1,10 @@
 // A site file that is changed while the site runs: what can be taken over is, and a mistake in it changes nothing.
 import { unwatchFile, watchFile } from 'node:fs';
 import { EdgeDetectError } from '#core';
+import type { OpenDetector } from '#runtime';
 import {
   checkClasses,
+  checkReview,
   diffSite,
   readSite,
   type Site,
@@ -17,7 +19,11 @@ const LOOK_EVERY_MS = 1000;
 export function watchSite(
   path: string,
   started: Site,
-  { control, classNames }: { readonly control: SiteControl; readonly classNames: readonly string[] },
+  {
+    control,
+    classNames,
+    capabilities,
+  }: { readonly control: SiteControl } & Pick<OpenDetector, 'classNames' | 'capabilities'>,
 ): () => void {
   let site = started;
   let turn = Promise.resolve();
@@ -25,6 +31,7 @@ export function watchSite(
     try {
       const file = await readSite(path);
       checkClasses(file, classNames);
+      checkReview(file, capabilities);
       const changes = diffSite(site, file.site);
       for (const change of changes) say(`${path}: ${describeChange(change)}`);
       await control.apply(changes);

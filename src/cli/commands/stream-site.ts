@@ -4,6 +4,7 @@ import type { OpenDetector } from '#runtime';
 import { createLiveView, createSiteMetrics, openSiteServer } from '#runtime/server';
 import {
   checkClasses,
+  checkReview,
   createDriftMonitor,
   type DriftMonitor,
   readSite,
@@ -30,7 +31,8 @@ export async function streamSite(config: Config, signal: AbortSignal): Promise<v
   const path = config.required('config');
   const file = await readSite(path);
   const { site } = file;
-  const detector = await openConfiguredDetector(detectorConfig(site, config));
+  // Laws of scores are there in any case: a changed file may ask for them (`review.bimodal`).
+  const detector = await openConfiguredDetector(detectorConfig(site, config), { scoreLaws: true });
   const view = createLiveView();
   const metrics = createSiteMetrics(packageVersion());
   const sinks: SiteSink[] = [metrics, { accept: sayEvent, close: async () => undefined }];
@@ -39,6 +41,7 @@ export async function streamSite(config: Config, signal: AbortSignal): Promise<v
   let drift: DriftMonitor | undefined;
   try {
     checkClasses(file, detector.classNames);
+    checkReview(file, detector.capabilities);
     expectSameScore(file, detector);
     parts = openSiteParts(site, detector.classNames);
     sinks.push(...parts.sinks);
@@ -55,7 +58,8 @@ export async function streamSite(config: Config, signal: AbortSignal): Promise<v
         drift?.watch(control);
         parts?.start(control);
         await openServer(site, { control, metrics, view }, sinks);
-        stopWatching = watchSite(path, site, { control, classNames: detector.classNames });
+        const { classNames, capabilities } = detector;
+        stopWatching = watchSite(path, site, { control, classNames, capabilities });
         say(`${path}: ${site.cameras.length} cameras; Ctrl-C stops them`);
       },
       onResult(camera, result, objects) {

@@ -3,6 +3,7 @@ import { describe, expect, it } from 'vitest';
 import type { Box, Detection } from '#core';
 import type { SiteEvent } from '../../../runtime/site/events.ts';
 import { createObjectEvents, type ObjectRules } from '../../../runtime/site/object-events.ts';
+import type { ReviewRule } from '../../../runtime/site/site.ts';
 
 const SIZE = { width: 100, height: 100 };
 const RULES: ObjectRules = {
@@ -83,6 +84,30 @@ describe('an object', () => {
     expect(marked).toMatchObject({ type: 'update', after: { review: ['std'] }, before: { review: [] } });
     expect(see([car(10, 0.9, { scoreVariance: 0.16 })])).toEqual([]);
     expect(see([car(10, 0.55)])).toMatchObject([{ after: { review: ['std', 'doubtful'] } }]);
+  });
+
+  it('is marked where the model hesitates between two scores, by bins or by their mixture', () => {
+    const law = (...probabilities: number[]) => ({
+      distribution: { probabilities: Float32Array.from(probabilities) },
+    });
+    const two = law(0, 0.4, 0, 0, 0, 0, 0, 0, 0.6, 0);
+    const one = law(0, 0, 0, 0, 0, 0, 0, 0.5, 0.5, 0);
+    const mixed = (means: readonly [number, number]) => ({
+      mixture: { weight: 0.4, means, variances: [0.001, 0.001] as const },
+    });
+    const review = { bimodal: true as const, perHour: 10 };
+    const marks = (more: Partial<Detection>, rule: ReviewRule = review) => {
+      const { life, see } = start({ review: rule });
+      for (let frame = 0; frame < 3; frame++) see([car(10, 0.6, more)]);
+      return life.objects[0]?.review;
+    };
+    expect(marks(two)).toEqual(['bimodal']);
+    expect(marks(one)).toEqual([]);
+    expect(marks(mixed([0.1, 0.9]))).toEqual(['bimodal']);
+    expect(marks(mixed([0.6, 0.65]))).toEqual([]);
+    expect(marks({ ...one, ...mixed([0.1, 0.9]) })).toEqual([]);
+    expect(marks({})).toEqual([]);
+    expect(marks(two, { maxStd: 0.4, perHour: 10 })).toEqual([]);
   });
 
   it('is left out by class, area, ratio and mask', () => {

@@ -224,6 +224,8 @@ const tops: readonly Mistake[] = [
     "15: drift.path: found 'e.jsonl', where events is already",
   ),
   top('a review without bound', 'review: {folder: r}', '1: review: found no bound', 'max_std'),
+  top('a review of nothing', 'review: {bimodal: false}', '1: review: found no bound', 'bimodal: true'),
+  top('two humps as a number', 'review: {bimodal: 2}', '19: review.bimodal: found 2, expected true or false'),
   top(
     'review bounds the wrong way round',
     'review: {doubtful: [0.6, 0.3]}',
