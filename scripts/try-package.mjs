@@ -8,6 +8,7 @@ import {
   mkdtempSync,
   readdirSync,
   readFileSync,
+  renameSync,
   rmSync,
   statSync,
   writeFileSync,
@@ -135,6 +136,23 @@ async function freePort() {
   return port;
 }
 
+/** As after `npm install --omit=optional`: pictures need what npm calls optional, and that must be said. */
+function tryWithoutSharp() {
+  const binaries = join(folder, 'node_modules', '@img');
+  renameSync(binaries, `${binaries}-away`);
+  const words = ['predict', 'model=samples/model/edge-n-street.onnx', 'source=samples/clips/day.mp4'];
+  const { status, stderr } = spawnSync('npx', ['--no-install', 'edge-detect', ...words], {
+    cwd: folder,
+    env: environment,
+    encoding: 'utf8',
+  });
+  renameSync(`${binaries}-away`, binaries);
+  expect(
+    status === 6 && stderr.includes('--omit=optional'),
+    `without the binaries of sharp predict ended with ${status}:\n${stderr}`,
+  );
+}
+
 /** The sample site as it ships: a camera that is not there, a clip, and a camera that is off; no broker. */
 async function runSite() {
   const port = await freePort();
@@ -190,6 +208,7 @@ try {
   );
   install(pack());
   runCommands(version);
+  tryWithoutSharp();
   await runSite();
 } catch (error) {
   if (!(error instanceof Failed)) throw error;

@@ -15,6 +15,13 @@ const manifest = JSON.parse(readFileSync(join(deploy, '../../package.json'), 'ut
   readonly engines: { readonly node: string };
 };
 
+/** Names of keys in a JSON schema; names that the operator chooses are not among them. */
+function keysOf(schema: unknown): readonly string[] {
+  if (typeof schema !== 'object' || schema === null) return [];
+  const { properties } = schema as { readonly properties?: object };
+  return [...Object.keys(properties ?? {}), ...Object.values(schema).flatMap(keysOf)];
+}
+
 const temporary = new RunFolder();
 afterAll(() => temporary.remove());
 
@@ -61,6 +68,36 @@ describe('the site file to begin with', () => {
     const asked = variablesOf(read('site/site.yaml').replace(COMMENTS, ''));
     for (const [name, hasDefault] of asked) if (!hasDefault) expect(environment).toHaveProperty(name);
     for (const name of Object.keys(environment)) expect([...asked.keys()]).toContain(name);
+  });
+});
+
+describe("the operator's guide", () => {
+  const guide = readFileSync(join(deploy, '../../docs/operate.md'), 'utf8');
+
+  it('names every key of the site file', () => {
+    const schema = JSON.parse(readFileSync(join(deploy, '../../runtime/site/site.schema.json'), 'utf8'));
+    const keys = new Set(keysOf(schema));
+    expect(keys.size).toBeGreaterThan(40);
+    const words = new Set(guide.match(/\w+/g));
+    expect([...keys].filter((key) => !words.has(key))).toEqual([]);
+  });
+
+  it('leads to headings that it has', () => {
+    const slug = (heading: string) =>
+      heading
+        .toLowerCase()
+        .replace(/[^\w -]/g, '')
+        .replaceAll(' ', '-');
+    const headings = [...guide.matchAll(/^#+ (.+)$/gm)].map(([, heading = '']) => slug(heading));
+    for (const [, anchor] of guide.matchAll(/\]\(#([^)]+)\)/g)) expect(headings).toContain(anchor);
+  });
+
+  it('is about files that are there', () => {
+    const named = guide.match(/\b(?:samples|scripts)\/[\w./-]*\w/g) ?? [];
+    expect(named.length).toBeGreaterThan(5);
+    // .env is what the operator makes.
+    for (const path of new Set(named.filter((name) => !name.endsWith('/.env'))))
+      expect(existsSync(join(deploy, '../..', path)), path).toBe(true);
   });
 });
 
