@@ -1,5 +1,4 @@
 // A whole site on our own clips and a camera that breaks: what one does never touches the others.
-import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { type OpenDetector, openDetector } from '#runtime';
 import type { SiteEvent } from '../../../runtime/site/events.ts';
@@ -8,24 +7,9 @@ import type { Site, SiteCamera } from '../../../runtime/site/site.ts';
 import { ffmpegAvailable, ffmpegNote } from '../../support/ffmpeg-available.ts';
 import { livingChildren } from '../../support/processes.ts';
 import { RtspServer, testPicture } from '../../support/rtsp-server.ts';
+import { CLIP_CAMERA, sample } from '../../support/running-site.ts';
 
-const sample = (name: string) => fileURLToPath(new URL(`../../../samples/${name}`, import.meta.url));
 const MODEL = sample('model/edge-n-street.onnx');
-
-const CAMERA: SiteCamera = {
-  name: 'gate',
-  source: sample('clips/day.mp4'),
-  enabled: true,
-  thresholds: { base: 0.3, classes: new Map(), conditions: new Map() },
-  filters: new Map(),
-  zones: [{ name: 'street', region: Float64Array.of(0, 0, 1, 0, 1, 1, 0, 1), inertia: 1 }],
-  lines: [],
-  stallSeconds: 4,
-  rtspTransport: 'tcp',
-  light: 'auto',
-  minFrames: 3,
-  minMedianScore: 0,
-};
 
 let detector: OpenDetector;
 beforeAll(async () => {
@@ -50,7 +34,7 @@ async function run(
   const site: Site = {
     model: MODEL,
     device: 'cpu',
-    cameras: cameras.map((camera) => ({ ...CAMERA, ...camera })),
+    cameras: cameras.map((camera) => ({ ...CLIP_CAMERA, ...camera })),
   };
   await runSite(site, {
     detector,
@@ -140,7 +124,7 @@ describe.skipIf(!ffmpegAvailable)(`a site${ffmpegNote}`, () => {
     const { events, control } = await run([{ name: 'gate', framesPerSecond: 5 }], (all, site) => {
       if (!switched && all.some((event) => event.kind === 'object')) {
         switched = true;
-        site.useCamera({ ...CAMERA, zones: [], classes: new Set(['nothing']) });
+        site.useCamera({ ...CLIP_CAMERA, zones: [], classes: new Set(['nothing']) });
         site.setEnabled('gate', false);
         setTimeout(() => site.setEnabled('gate', true), 200);
       }
@@ -160,11 +144,11 @@ describe.skipIf(!ffmpegAvailable)(`a site${ffmpegNote}`, () => {
   it('begins anew where a threshold is lowered below all that it was opened with', {
     timeout: 60_000,
   }, async () => {
-    const lowered = { ...CAMERA, thresholds: { ...CAMERA.thresholds, base: 0.1 } };
+    const lowered = { ...CLIP_CAMERA, thresholds: { ...CLIP_CAMERA.thresholds, base: 0.1 } };
     const { events } = await run([{ name: 'gate', framesPerSecond: 5 }], (all, site) => {
       const seen = states(all, 'gate');
       if (seen.length === 2 && all.some(({ kind }) => kind === 'object')) {
-        site.useCamera({ ...CAMERA, thresholds: { ...CAMERA.thresholds, base: 0.28 } });
+        site.useCamera({ ...CLIP_CAMERA, thresholds: { ...CLIP_CAMERA.thresholds, base: 0.28 } });
         site.useCamera(lowered);
       }
       return seen.includes('ended');
