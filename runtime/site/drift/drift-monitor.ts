@@ -30,7 +30,10 @@ const SAVE_HOURS = 1;
 /**
  * For every camera and state of the light: learns from the first hours and tracks, freezes that in the file of `path`,
  * and compares every further window with it. Two windows in a row outside begin an alarm, two inside end it.
- * An alarm that is under way at a restart is said again when two windows have confirmed it.
+ * A restart keeps what was learned, also half of it, and begins the window and its count anew.
+ *
+ * Only objects that pass the thresholds are seen: those that a drift takes away altogether lack in the counts, and the
+ * scores of the rest may stay as they were.
  * @throws ConfigError where the file is faulty or was learned with another model
  */
 export function createDriftMonitor(options: DriftMonitorOptions): DriftMonitor {
