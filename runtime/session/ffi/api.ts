@@ -1,9 +1,33 @@
 // ONNX Runtime's C API: where each function stands in its table, and what it takes. Nothing checks these lines at run
 // time, and a wrong one is a crash: they are the whole of what is pinned, and the tests call each of them on every
 // release that is claimed to work. The table only ever grows, so a position holds for all releases after it.
-import type * as Koffi from 'koffi';
 
-export type KoffiModule = typeof Koffi;
+/** A function of C. */
+export interface NativeFunction {
+  // biome-ignore lint/suspicious/noExplicitAny: what C answers has the type that was named when it was bound
+  (...values: any[]): any;
+  // biome-ignore lint/suspicious/noExplicitAny: as above
+  async(...values: any[]): void;
+}
+
+/**
+ * What is used of the package koffi. Its own types are not named: the package is optional, and declarations that import
+ * it would not compile where it was left out.
+ */
+export interface KoffiModule {
+  config(): { async_stack_size?: number };
+  config(settings: { async_stack_size: number; sync_stack_size: number }): unknown;
+  load(path: string | null): { func(name: string, result: string, values: string[]): NativeFunction };
+  proto(result: string, values: string[]): object;
+  address(value: unknown): bigint;
+  readonly decode: {
+    // biome-ignore lint/suspicious/noExplicitAny: the type is named in the arguments
+    (value: unknown, type: string | object, length?: number): any;
+    // biome-ignore lint/suspicious/noExplicitAny: as above
+    (value: unknown, offset: number, type: string | object): any;
+    string(value: unknown): string;
+  };
+}
 
 /** An address; null is C's NULL. */
 export type Pointer = bigint | null;
@@ -105,8 +129,6 @@ export interface OrtApi {
   /** Calls that other threads are inside of. */
   underWay(): number;
 }
-
-type NativeFunction = ReturnType<ReturnType<KoffiModule['load']>['func']>;
 
 /**
  * @param table what `GetApi(level)` gave
