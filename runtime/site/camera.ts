@@ -174,7 +174,7 @@ export class CameraRun {
         onEvent: (event) => this.#hear(event),
       })) {
         const { frame } = result;
-        const atMs = frame.capturedAtMs ?? Math.round(startMs + 1000 * (frame.ptsSeconds ?? 0));
+        const atMs = Math.round(frame.capturedAtMs ?? startMs + 1000 * (frame.ptsSeconds ?? 0));
         // Track ids go on after a break, and the objects before it are not those after it.
         if (connection !== undefined && frame.connection !== connection)
           this.#sayAll(this.#objects.end(atMs));
