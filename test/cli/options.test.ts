@@ -88,7 +88,12 @@ describe('mistakes', () => {
       { words: predict('classes=[0,9]'), code: 3, says: /no class '9'\n.*2 classes are car, person/ },
       { words: predict('imgsz=1,2,3'), code: 3, says: /imgsz=/ },
       { words: predict('preprocess=rbg'), code: 3, says: /preprocess=rbg: 'rbg'/ },
-      { words: predict('device=tensorrt'), code: 3, says: /device=tensorrt is not part of this version/ },
+      {
+        words: predict('device=tensorrt'),
+        code: 6,
+        says: /tensorrt:0 is not usable here: .*\n.*ort_library=/,
+      },
+      { words: predict('device=tpu'), code: 3, says: /device=tpu: expected cpu, auto, .*tensorrt:0/ },
       { words: predict('names=a,b,c'), code: 3, says: /names= gives 3 names, and the head has 2 classes/ },
       { words: ['stream', ...BASE, 'raw=rgb24:64x64@25'], code: 3, says: /raw= .*source is pictures/ },
       { words: predict('names=none.yaml'), code: 3, says: /names=none\.yaml: the file cannot be read/ },
