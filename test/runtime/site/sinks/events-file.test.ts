@@ -190,7 +190,7 @@ describe('the event log', () => {
       child.stdout.on('data', (chunk) => {
         said += chunk;
       });
-      await once(child.stdout, 'data');
+      while (said.split('\n').length <= 11) await once(child.stdout, 'data');
       await new Promise((resolve) => setTimeout(resolve, delayMs));
       child.kill('SIGKILL');
       await once(child, 'close');
