@@ -39,7 +39,7 @@ input, button { font: inherit; color: inherit; background: var(--back); border: 
 button { background: var(--mark); border-color: var(--mark); color: var(--card); font-weight: 600; cursor: pointer; }
 :focus-visible { outline: 3px solid var(--mark); outline-offset: 2px; }
 #events { list-style: none; margin: 0; padding: 0; background: var(--card); border: 1px solid var(--line); border-radius: .5rem; }
-#events li { display: grid; grid-template-columns: auto 1fr; gap: .25rem .75rem; padding: .5rem .75rem; border-bottom: 1px solid var(--line); font-size: .875rem; align-items: center; }
+#events li { display: grid; grid-template-columns: auto minmax(0, 1fr); overflow-wrap: anywhere; gap: .25rem .75rem; padding: .5rem .75rem; border-bottom: 1px solid var(--line); font-size: .875rem; align-items: center; }
 #events li:last-child { border-bottom: 0; } #events time { color: var(--soft); font-variant-numeric: tabular-nums; }
 #events img { grid-column: 1 / -1; width: 100%; max-width: 20rem; border-radius: .25rem; }
 #events .review { color: var(--bad); font-weight: 600; }

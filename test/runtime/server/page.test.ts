@@ -25,7 +25,7 @@ beforeAll(async () => {
     detector,
     [
       { name: 'gate', framesPerSecond: 5, source: `rtsp://127.0.0.1:${rtsp.port}/live` },
-      { name: 'yard', source: sample('clips/nowhere.mp4') },
+      { name: 'yard', source: sample(`clips/nowhere/${'a_folder_of_a_long_name/'.repeat(4)}nowhere.mp4`) },
     ],
     { token: TOKEN },
   );
