@@ -33,7 +33,7 @@ const LISTENERS = 32;
 const MOST_WAITING = 1 << 20;
 const BODY_LIMIT = 16 * 1024;
 const STATE_EVERY_MS = 250;
-/** A camera that has not been live for so long makes the site not ready. */
+/** Nothing from elsewhere runs on the page, and nothing of it is kept. */
 const HEADERS: Readonly<Record<string, string>> = {
   'content-security-policy':
     "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; base-uri 'none'; form-action 'self'; frame-ancestors 'none'",
