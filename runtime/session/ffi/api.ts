@@ -21,10 +21,10 @@ export interface KoffiModule {
   proto(result: string, values: string[]): object;
   address(value: unknown): bigint;
   readonly decode: {
-    // biome-ignore lint/suspicious/noExplicitAny: the type is named in the arguments
-    (value: unknown, type: string | object, length?: number): any;
+    // biome-ignore lint/suspicious/noExplicitAny: a type's name, or what `proto` gave; the result is of that type
+    (value: unknown, type: any, length?: number): any;
     // biome-ignore lint/suspicious/noExplicitAny: as above
-    (value: unknown, offset: number, type: string | object): any;
+    (value: unknown, offset: number, type: any): any;
     string(value: unknown): string;
   };
 }
