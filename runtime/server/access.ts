@@ -1,6 +1,7 @@
 // Who may ask: on the loopback everybody may look; off it, and to change anything, only those with the token.
 import { createHash, timingSafeEqual } from 'node:crypto';
 import type { FastifyRequest } from 'fastify';
+import { isLoopback } from '../site/site-addresses.ts';
 
 export interface AccessRules {
   readonly host: string;
@@ -17,10 +18,6 @@ export interface Access {
 }
 
 export const TOKEN_COOKIE = 'edge_detect_token';
-
-export function isLoopback(host: string): boolean {
-  return host === 'localhost' || host === '::1' || host === '[::1]' || /^127(\.\d+){3}$/.test(host);
-}
 
 export function createAccess({ host, token }: AccessRules): Access {
   const digest = token === undefined ? undefined : digestOf(token);

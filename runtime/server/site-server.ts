@@ -8,6 +8,7 @@ import type { CameraStatus } from '../site/camera.ts';
 import type { SiteEvent } from '../site/events.ts';
 import type { SiteControl, SiteSink } from '../site/run-site.ts';
 import type { SiteServer } from '../site/site.ts';
+import { isRecord } from '../site/site-placed.ts';
 import { type Access, createAccess, TOKEN_COOKIE } from './access.ts';
 import type { LiveView } from './live-view.ts';
 import type { SiteMetrics } from './metrics.ts';
@@ -284,8 +285,4 @@ function thresholdsOf(control: SiteControl, camera: string) {
       [...(thresholds?.conditions ?? [])].map(([state, classes]) => [state, Object.fromEntries(classes)]),
     ),
   };
-}
-
-function isRecord(value: unknown): value is Readonly<Record<string, unknown>> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
 }

@@ -1,6 +1,5 @@
 // A whole site on our own clip, with everything that listens: the log, the pictures and the broker agree.
 import { readdirSync, readFileSync } from 'node:fs';
-import { fileURLToPath } from 'node:url';
 import { afterAll, describe, expect, it } from 'vitest';
 import { loadDataset } from '#data/datasets';
 import { readPicture } from '#data/images';
@@ -17,25 +16,15 @@ import type { Site, SiteCamera } from '../../../../runtime/site/site.ts';
 import { ffmpegAvailable, ffmpegNote } from '../../../support/ffmpeg-available.ts';
 import { Mosquitto, mosquittoAvailable, mosquittoNote } from '../../../support/mosquitto.ts';
 import { RunFolder } from '../../../support/run-folder.ts';
+import { CLIP_CAMERA, sample } from '../../../support/running-site.ts';
 
-const sample = (name: string) => fileURLToPath(new URL(`../../../../samples/${name}`, import.meta.url));
 const folder = new RunFolder();
 afterAll(() => folder.remove());
 
 const CAMERA: SiteCamera = {
+  ...CLIP_CAMERA,
   name: 'day',
-  source: sample('clips/day.mp4'),
-  enabled: true,
-  thresholds: { base: 0.3, classes: new Map(), conditions: new Map() },
-  filters: new Map(),
-  zones: [{ name: 'street', region: Float64Array.of(0, 0, 1, 0, 1, 1, 0, 1), inertia: 1 }],
-  lines: [],
   review: { doubtful: [0.3, 0.6], folder: folder.join('review'), perHour: 4 },
-  stallSeconds: 4,
-  rtspTransport: 'tcp',
-  light: 'auto',
-  minFrames: 3,
-  minMedianScore: 0,
 };
 
 describe.skipIf(!ffmpegAvailable || !mosquittoAvailable)(
