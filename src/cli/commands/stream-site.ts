@@ -1,6 +1,6 @@
 // `edge-detect stream config=site.yaml`: every camera of a site until it is told to stop.
 import { ConfigError } from '#core';
-import type { OpenDetector } from '#runtime';
+import { locateFfmpeg, type OpenDetector } from '#runtime';
 import { createLiveView, createSiteMetrics, openSiteServer } from '#runtime/server';
 import {
   checkClasses,
@@ -49,7 +49,9 @@ export async function streamSite(config: Config, signal: AbortSignal): Promise<v
       const modelSha256 = detector.model.file.sha256;
       drift = createDriftMonitor({ ...site.drift, modelSha256, onEvent: tellAll(sinks), onNotice: say });
     }
+    const ffmpeg = config.text('ffmpeg');
     await runSite(site, {
+      ...(ffmpeg !== undefined && { source: { ffmpeg: await locateFfmpeg({ ffmpeg }) } }),
       detector,
       sinks,
       signal,
