@@ -1,4 +1,8 @@
 // A model, or saved detections, over a data set, judged by core's kernels.
+
+// What pages of reports are made of, for pages of one's own.
+export type { MetricPanel, ReportBlock, ReportSection } from '#report';
+export { htmlReport, metricDots } from '#report';
 export type { BenchContext, BenchEntry, BenchReport, BenchRequest, Spread } from './bench/bench-models.ts';
 export { benchModels } from './bench/bench-models.ts';
 export { benchResults, writeBench } from './bench/write-bench.ts';
