@@ -221,7 +221,8 @@ class Track {
 export function decoderArguments(options: DecoderOptions): readonly string[] {
   const asNut = [
     ...options.ffmpeg.dialect.passthrough,
-    ...['-c:v', 'rawvideo'],
+    // Raw frames are "encoded" by one thread per core otherwise, and as many frames wait: seconds, at 5 a second.
+    ...['-c:v', 'rawvideo', '-threads', '1'],
     // Times keep 1 µs instead of snapping to the frame rate.
     ...['-enc_time_base', '1:1000000'],
     // An index of all frames would grow by 650 MB a day.

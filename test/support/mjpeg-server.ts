@@ -84,13 +84,19 @@ export class WebServer {
   }
 
   #sendPicture(): void {
+    if (!this.frozen) this.send();
+  }
+
+  /** One picture to every client of the camera, also while it is frozen. @returns how many there are */
+  send(): number {
     const { picture } = this.#options;
-    if (this.frozen || picture === undefined) return;
+    if (picture === undefined) return 0;
     const head = `--picture\r\nContent-Type: image/jpeg\r\nContent-Length: ${picture.length}\r\n\r\n`;
     for (const response of this.#cameras) {
       if (!response.writableNeedDrain)
         response.write(Buffer.concat([Buffer.from(head), picture, Buffer.from('\r\n')]));
     }
+    return this.#cameras.size;
   }
 }
 

@@ -1,6 +1,7 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { existsSync } from 'node:fs';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { SourceError } from '#core';
 import { type Ffmpeg, locateFfmpeg } from '../../../runtime/ffmpeg/index.ts';
@@ -60,6 +61,36 @@ describe.skipIf(!ffmpegAvailable)(`sources over HTTP${ffmpegNote}`, () => {
     expect(event.size).toEqual({ width: 320, height: 240 });
     await reader.until(() => reader.frameCount > 10, 'frames');
     expect(JSON.stringify(reader.events)).not.toContain('hunter2');
+  });
+
+  it('hands a picture over before the next one is there', async () => {
+    const slow = await WebServer.start({ picture });
+    toClose.push(() => slow.close());
+    slow.frozen = true;
+    const reader = await read(slow.url('camera'), {
+      expectedSize: { width: 320, height: 240 },
+      stallSeconds: 60,
+    });
+    let sent = 0;
+    let asked = 0;
+    const send = async (until: () => boolean) => {
+      // The first connection only looks at what kind of address it is.
+      if (slow.requests.length > asked) sent = 0;
+      asked = slow.requests.length;
+      sent += slow.send();
+      const end = performance.now() + 500;
+      while (performance.now() < end && !until()) await sleep(10);
+    };
+    for (let tries = 0; reader.frameCount === 0 && tries < 40; tries++)
+      await send(() => reader.frameCount > 0);
+    const late: number[] = [];
+    for (let turn = 0; turn < 5; turn++) {
+      const before = reader.frameCount;
+      await send(() => reader.frameCount > before);
+      late.push(sent - reader.frameCount);
+    }
+    // ffmpeg's reader of such a stream sees the end of a picture when the next one begins; nothing else waits.
+    expect(Math.max(...late)).toBeLessThanOrEqual(1);
   });
 
   it('comes back after the camera cut the connection, and after it froze', async () => {
