@@ -41,8 +41,11 @@ export interface CameraContext {
   readonly source?: Pick<OpenSourceOptions, 'ffmpeg'>;
 }
 
-/** Seconds until a camera that cannot be opened is tried again: doubled each time, from the first to the second. */
-const RETRY_SECONDS = [1, 30] as const;
+/**
+ * Until a camera that cannot be opened is tried again, from the first try to all after the second. Looking for a device
+ * or a file costs next to nothing, and one that is back is to be seen within 3 s.
+ */
+const RETRY_SECONDS = [1, 2] as const;
 const UPDATE_SECONDS = 10;
 
 export class CameraRun {

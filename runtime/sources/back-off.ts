@@ -5,17 +5,28 @@ const FIRST_MS = 500;
 const LONGEST_MS = 1000;
 /** After so many failures in a row (about ten minutes) nobody waits at the screen. */
 const PATIENT_AFTER = 600;
-/** Cameras lock an account after a handful of wrong passwords, so a refused login soon slows down. */
+/** Cameras lock an account after a handful of wrong passwords, so a login that never worked soon slows down. */
 const REFUSED_PATIENT_AFTER = 4;
+/**
+ * A camera that took this login before and refuses it now is most often starting up: about a minute of quick tries more.
+ * Where the password was changed, a slower pace would not have kept the account from being locked either.
+ */
+const ONCE_TAKEN_PATIENT_AFTER = 60;
 const PATIENT_MS = 15_000;
+
+export type LoginTrouble = 'refused' | 'once-taken';
+const LOGIN_PATIENT_AFTER: Readonly<Record<LoginTrouble, number>> = {
+  refused: REFUSED_PATIENT_AFTER,
+  'once-taken': ONCE_TAKEN_PATIENT_AFTER,
+};
 
 /**
  * @param failures tries in a row without a frame, this one included; 1 or more
- * @param refused the camera refused user or password
+ * @param login `refused`: the camera refused user or password; `once-taken`: and it took them before in this run
  * @param random in [0, 1): spreads the tries of many cameras by ±25 %
  */
-export function retryDelayMs(failures: number, refused: boolean, random: number): number {
-  const patientAfter = refused ? REFUSED_PATIENT_AFTER : PATIENT_AFTER;
+export function retryDelayMs(failures: number, login: LoginTrouble | undefined, random: number): number {
+  const patientAfter = login === undefined ? PATIENT_AFTER : LOGIN_PATIENT_AFTER[login];
   const base = failures > patientAfter ? PATIENT_MS : Math.min(LONGEST_MS, FIRST_MS * 2 ** (failures - 1));
   return Math.round(base * (0.75 + 0.5 * random));
 }

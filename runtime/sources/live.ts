@@ -3,7 +3,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { type Letterbox, type Size, SourceError } from '#core';
 import type { Frame } from '../frame.ts';
-import { retryDelayMs } from './back-off.ts';
+import { type LoginTrouble, retryDelayMs } from './back-off.ts';
 import type { DecodedFrame, StartDecoder } from './frame-decoder.ts';
 import { FrameInbox } from './frame-inbox.ts';
 import { formatSize, isSameSize } from './geometry.ts';
@@ -143,10 +143,15 @@ export class LiveSource implements FrameSource {
         await end.gone;
         throw this.#givenUp(end, failures);
       }
-      const retryInMs = retryDelayMs(failures, end.refused, Math.random());
+      const retryInMs = retryDelayMs(failures, this.#loginTrouble(end), Math.random());
       this.#tell(request, { kind: 'lost', source: this.name, reason: end.reason, retryInMs });
       await Promise.all([sleep(retryInMs, undefined, { signal: stopping }).catch(() => undefined), end.gone]);
     }
+  }
+
+  #loginTrouble({ refused }: ConnectionEnd): LoginTrouble | undefined {
+    if (!refused) return undefined;
+    return this.#frames > 0 ? 'once-taken' : 'refused';
   }
 
   async #connect(

@@ -24,7 +24,7 @@ const ffmpeg: Ffmpeg = {
 
 describe('retryDelayMs', () => {
   it('grows, spreads, and stays short enough to be back within 3 s', () => {
-    expect([1, 2, 3, 100].map((failures) => retryDelayMs(failures, false, 0.5))).toEqual([
+    expect([1, 2, 3, 100].map((failures) => retryDelayMs(failures, undefined, 0.5))).toEqual([
       500, 1000, 1000, 1000,
     ]);
     fc.assert(
@@ -32,7 +32,7 @@ describe('retryDelayMs', () => {
         fc.integer({ min: 1, max: 600 }),
         fc.double({ min: 0, max: 0.999, noNaN: true }),
         (failures, random) => {
-          const delay = retryDelayMs(failures, false, random);
+          const delay = retryDelayMs(failures, undefined, random);
           expect(delay).toBeGreaterThanOrEqual(375);
           expect(delay).toBeLessThanOrEqual(1250);
         },
@@ -41,8 +41,14 @@ describe('retryDelayMs', () => {
   });
 
   it('becomes patient after ten minutes, and soon where a password is refused', () => {
-    expect(retryDelayMs(601, false, 0.5)).toBe(15_000);
-    expect([4, 5].map((failures) => retryDelayMs(failures, true, 0.5))).toEqual([1000, 15_000]);
+    expect(retryDelayMs(601, undefined, 0.5)).toBe(15_000);
+    expect([4, 5].map((failures) => retryDelayMs(failures, 'refused', 0.5))).toEqual([1000, 15_000]);
+  });
+
+  it('stays quick for a minute where a camera refuses what it took before', () => {
+    expect([5, 60, 61].map((failures) => retryDelayMs(failures, 'once-taken', 0.5))).toEqual([
+      1000, 1000, 15_000,
+    ]);
   });
 });
 
