@@ -15,12 +15,23 @@ export interface GraphOptions {
   readonly exactColour?: boolean;
   /** Added to all times, where a file begins before zero: NUT cannot carry that. */
   readonly shiftSeconds?: number;
+  /**
+   * Nothing before the first key frame: a decoder that joins H.265 or MPEG-4 between two of them shows what moves over
+   * even grey, in which light and objects are made up.
+   */
+  readonly fromKeyFrame?: boolean;
 }
+
+/** Where key frames are that rare, or a decoder does not tell them, a broken picture is better than none. */
+const LONGEST_WAIT_SECONDS = 5;
+
+const FROM_KEY_FRAME = `select=key+not(isnan(prev_selected_t))+gte(t-start_t\\,${LONGEST_WAIT_SECONDS})`;
 
 /** Ends named `[content]` and, where asked for, `[full]`. `0:V:0` is the first video that is no cover picture. */
 export function filterGraph(options: GraphOptions): string {
   const { content, full, exactColour = false } = options;
   const before = [
+    ...(options.fromKeyFrame ? [FROM_KEY_FRAME] : []),
     ...(options.deinterlace ? ['yadif=deint=interlaced'] : []),
     ...((options.stride ?? 1) > 1 ? [`select=not(mod(n\\,${options.stride}))`] : []),
     ...(options.squarePixels ? ['scale=trunc(iw*sar/2)*2:ih', 'setsar=1'] : []),

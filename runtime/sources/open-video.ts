@@ -185,6 +185,7 @@ function openLive({ spec, options, ffmpeg, name }: Opener, playlist = isPlaylist
     clock,
     headerTellsSize: squarePixels !== true,
     startDecoder: (request, handlers) =>
+    fromKeyFrame: true,
       new Decoder({ ffmpeg, input, hardware, ...graph, ...request }, handlers),
   });
 }
