@@ -24,7 +24,8 @@ export interface LightOptions {
 }
 
 export interface ObservedLight {
-  readonly state: string;
+  /** Absent until a frame of the stream said something: black ones do not. */
+  readonly state?: string;
   readonly threshold?: ThresholdPolicy;
 }
 
@@ -43,6 +44,7 @@ export function followLight(options: LightOptions, onEvent?: (event: SourceEvent
 interface Followed {
   readonly source: string;
   readonly state: LightState;
+  /** Of the stream's clock. */
   readonly measuredAtSeconds: number;
 }
 
@@ -59,6 +61,7 @@ class Follower implements LightFollower {
   observe(frame: Frame): ObservedLight {
     const state = frame.ptsSeconds === undefined ? this.#still(frame) : this.#next(frame, frame.ptsSeconds);
     const { policy } = this.#options;
+    if (state === undefined) return policy === undefined ? {} : { threshold: policy.otherwise };
     return policy === undefined
       ? { state: state.name }
       : { state: state.name, threshold: thresholdInLight(policy, state) };
@@ -69,13 +72,14 @@ class Follower implements LightFollower {
     return firstLight(this.#options.ladder, this.#measure(frame));
   }
 
-  #next(frame: Frame, nowSeconds: number): LightState {
+  #next(frame: Frame, nowSeconds: number): LightState | undefined {
     const { ladder, everySeconds = DEFAULT_EVERY_SECONDS } = this.#options;
     const before = this.#followed?.source === frame.source ? this.#followed : undefined;
     // A clock that went back belongs to a stream that began anew: measure, rather than wait for the old time.
     const sinceSeconds = before === undefined ? 0 : nowSeconds - before.measuredAtSeconds;
     if (before !== undefined && sinceSeconds >= 0 && sinceSeconds < everySeconds) return before.state;
     const value = this.#measure(frame);
+    if (before === undefined && Number.isNaN(value)) return undefined;
     const state =
       before === undefined
         ? firstLight(ladder, value)

@@ -85,6 +85,21 @@ describe('followLight', () => {
     expect(bases).toEqual([0.6, 0.4, 0.15].map((base) => ({ kind: 'fixed', base })));
   });
 
+  it('says nothing of a stream before a frame of it said something', () => {
+    const measures = [Number.NaN, Number.NaN, 2, Number.NaN];
+    const events: SourceEvent[] = [];
+    const measure = ({ index }: Frame) => measures[index]!;
+    const options = { ladder: LADDER, policy: POLICY, measure, everySeconds: 2 };
+    const follower = followLight(options, (event) => events.push(event));
+    // Every frame is measured until one says something: 0.1 s later it is day.
+    const found = [0, 0.1, 0.2, 3].map((seconds, index) =>
+      follower.observe({ ...frameAt(seconds, 0), index }),
+    );
+    expect(found.map(({ state }) => state)).toEqual([undefined, undefined, 'day', 'day']);
+    expect(found[0]?.threshold).toEqual({ kind: 'fixed', base: 0.4 });
+    expect(events).toMatchObject([{ state: 'day', value: 2 }]);
+  });
+
   it('takes still pictures one by one, without a word', () => {
     const { follower, events } = follow();
     const states = [2, -1, 0.5, 2].map((light) => follower.observe(frameAt(undefined, light)).state);
