@@ -8,6 +8,8 @@ import { measureCost } from './cost.ts';
 import { measureDecode, measureInputWriter } from './decode.ts';
 import { measureEvaluate } from './evaluate.ts';
 import { measureSessions } from './sessions.ts';
+import { measureCurve } from './site/curve.ts';
+import { measureEndurance } from './site/endurance.ts';
 import { measureSoak } from './soak.ts';
 import { measureStart } from './start.ts';
 import { type Clip, machineName, measureStream } from './stream.ts';
@@ -80,4 +82,12 @@ if (wanted('sessions')) {
     else console.log(JSON.stringify(await measureSessions(path, host, Number(rounds))));
   }
 }
+// By name only: each takes minutes to half an hour.
+if (what === 'site-curve') {
+  await measureCurve(Number(rounds) * 6, (point) => console.log(JSON.stringify(point)));
+}
+if (what === 'site-endurance')
+  console.log(
+    JSON.stringify(await measureEndurance(Number(rounds), (record) => console.log(JSON.stringify(record)))),
+  );
 if (wanted('soak')) console.log(JSON.stringify(await measureSoak()));

@@ -7,6 +7,7 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { serialize, standInDetector } from '#onnx';
 import { isAlive } from '../support/processes.ts';
+import { fitLine } from './fit-line.ts';
 
 const BIN = fileURLToPath(new URL('../../src/cli/bin.js', import.meta.url));
 const FRAMES = 60_000;
@@ -107,15 +108,4 @@ function childrenOf(pid: number): number[] {
   } catch {
     return [];
   }
-}
-
-/** Least squares; the error is that of the slope. */
-function fitLine(points: readonly (readonly [number, number])[]): { slope: number; error: number } {
-  const count = points.length;
-  const meanX = points.reduce((sum, [x]) => sum + x, 0) / count;
-  const meanY = points.reduce((sum, [, y]) => sum + y, 0) / count;
-  const sxx = points.reduce((sum, [x]) => sum + (x - meanX) ** 2, 0);
-  const slope = points.reduce((sum, [x, y]) => sum + (x - meanX) * (y - meanY), 0) / sxx;
-  const residual = points.reduce((sum, [x, y]) => sum + (y - meanY - slope * (x - meanX)) ** 2, 0);
-  return { slope, error: Math.sqrt(residual / Math.max(1, count - 2) / sxx) };
 }

@@ -123,6 +123,8 @@ export interface Heard {
   readonly topic: string;
   readonly payload: string;
   readonly retain: boolean;
+  /** ms since 1970. */
+  readonly atMs: number;
 }
 
 export class Listener {
@@ -132,7 +134,7 @@ export class Listener {
   constructor(client: MqttClient) {
     this.client = client;
     client.on('message', (topic, payload, { retain }) =>
-      this.messages.push({ topic, payload: payload.toString(), retain }),
+      this.messages.push({ topic, payload: payload.toString(), retain, atMs: Date.now() }),
     );
     client.on('error', () => undefined);
   }

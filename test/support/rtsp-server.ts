@@ -1,5 +1,6 @@
 // A small RTSP server (packets inside the TCP connection) with faults on request. Its RTP comes from an ffmpeg child.
 import { type ChildProcess, spawn } from 'node:child_process';
+import { randomFillSync } from 'node:crypto';
 import { createSocket, type Socket as UdpSocket } from 'node:dgram';
 import { once } from 'node:events';
 import { type AddressInfo, createServer, type Server, type Socket } from 'node:net';
@@ -33,12 +34,14 @@ export class RtspServer {
   frozen = false;
   /** Answers DESCRIBE with this instead of the stream. */
   refusal: string | undefined;
+  /** Packets carry noise: in the place of the picture, or of the packet itself. */
+  garbage: 'payload' | 'packet' | undefined;
   readonly #options: RtspOptions;
   readonly #clients = new Set<Client>();
   readonly #server: Server;
-  readonly #encoder: ChildProcess;
+  #encoder: ChildProcess;
   readonly #sockets: readonly UdpSocket[];
-  readonly #description: string;
+  #description: string;
 
   private constructor(
     options: RtspOptions,
@@ -58,13 +61,7 @@ export class RtspServer {
 
   static async start(options: RtspOptions = {}): Promise<RtspServer> {
     const sockets = await bindPair();
-    const { port } = sockets[0]!.address();
-    const input = options.input ?? testPicture('320x180', 25);
-    const codec = options.codec ?? [...FAST_H264, '-tune', 'zerolatency', '-g', '12'];
-    const target = ['-f', 'rtp', `rtp://127.0.0.1:${port}?pkt_size=1200`];
-    const encoder = spawn('ffmpeg', ['-v', 'error', '-nostdin', ...input, ...codec, ...target], {
-      stdio: ['ignore', 'pipe', 'ignore'],
-    });
+    const encoder = encode(options, sockets);
     const server = new RtspServer(options, encoder, sockets, await describe(encoder));
     server.#server.listen(options.port ?? 0, '127.0.0.1');
     await once(server.#server, 'listening');
@@ -87,17 +84,31 @@ export class RtspServer {
     }
   }
 
+  /** The camera sees something else, of another size perhaps; connections stay. */
+  async show(input: readonly string[]): Promise<void> {
+    await this.#endEncoder();
+    this.#encoder = encode({ ...this.#options, input }, this.#sockets);
+    this.#description = await describe(this.#encoder);
+  }
+
   /** Always to be called: an encoder left behind would send into the next test's sockets. */
   async close(): Promise<void> {
-    const ended = once(this.#encoder, 'exit');
-    if (this.#encoder.exitCode === null && this.#encoder.kill('SIGKILL')) await ended;
+    await this.#endEncoder();
     for (const { socket } of this.#clients) socket.destroy();
     await new Promise((resolve) => this.#server.close(resolve));
     for (const socket of this.#sockets) socket.close();
   }
 
+  async #endEncoder(): Promise<void> {
+    const ended = once(this.#encoder, 'exit');
+    if (this.#encoder.exitCode === null && this.#encoder.kill('SIGKILL')) await ended;
+  }
+
   #send(channel: number, packet: Buffer): void {
     if (this.frozen) return;
+    // The header of a packet of RTP has 12 bytes.
+    if (this.garbage !== undefined)
+      randomFillSync(packet, this.garbage === 'packet' ? 0 : Math.min(12, packet.length));
     const header = Buffer.from([0x24, channel, packet.length >> 8, packet.length & 255]);
     for (const { playing, socket } of this.#clients) {
       if (playing && !socket.destroyed) socket.write(Buffer.concat([header, packet]));
@@ -169,6 +180,16 @@ export class RtspServer {
 }
 
 const SESSION = 'Session: 12345678';
+
+function encode(options: RtspOptions, sockets: readonly UdpSocket[]): ChildProcess {
+  const { port } = sockets[0]!.address();
+  const input = options.input ?? testPicture('320x180', 25);
+  const codec = options.codec ?? [...FAST_H264, '-tune', 'zerolatency', '-g', '12'];
+  const target = ['-f', 'rtp', `rtp://127.0.0.1:${port}?pkt_size=1200`];
+  return spawn('ffmpeg', ['-v', 'error', '-nostdin', ...input, ...codec, ...target], {
+    stdio: ['ignore', 'pipe', 'ignore'],
+  });
+}
 
 /** RTP takes an even port and RTCP the next one. */
 async function bindPair(): Promise<readonly UdpSocket[]> {
