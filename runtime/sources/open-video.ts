@@ -178,6 +178,7 @@ function openLive({ spec, options, ffmpeg, name }: Opener, playlist = isPlaylist
     ...(deinterlace !== undefined && { deinterlace }),
     ...(squarePixels !== undefined && { squarePixels }),
     ...(exactColour !== undefined && { exactColour }),
+    fromKeyFrame: true,
   };
   return new LiveSource({
     ...liveSettings(options),
@@ -185,7 +186,6 @@ function openLive({ spec, options, ffmpeg, name }: Opener, playlist = isPlaylist
     clock,
     headerTellsSize: squarePixels !== true,
     startDecoder: (request, handlers) =>
-    fromKeyFrame: true,
       new Decoder({ ffmpeg, input, hardware, ...graph, ...request }, handlers),
   });
 }
