@@ -28,8 +28,10 @@ export type {
   Tensors,
 } from './engines/engine.ts';
 export type { CacheProgress } from './features/feature-source.ts';
+export { addRangePenalty, withRangeNorm } from './logit-range.ts';
 export type { EpochEvent, RunState, TrainingEvent } from './loop.ts';
 export type { SigmoidLossName } from './losses/sigmoid.ts';
+export { createSoftmaxLoss } from './losses/softmax.ts';
 export type { Optimizer, OptimizerState } from './optimizer.ts';
 export type { TrainRequest } from './options.ts';
 export type { AugmentConfig } from './pictures/augment-config.ts';

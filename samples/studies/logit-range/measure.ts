@@ -1,0 +1,205 @@
+// One seed: trains a reference per class loss, adapts it under every way of holding its logits, and measures all of them on
+// the same pictures.
+import { join } from 'node:path';
+import type { Size } from 'edge-detect/core';
+import type { LabelledPicture } from 'edge-detect/data';
+import { say } from '../common/output.ts';
+import type { Figures } from '../common/summary.ts';
+import { type Boxes, boxFigures, plattMaps } from './box-figures.ts';
+import {
+  classFigures,
+  fittedTemperature,
+  type ObjectAnchor,
+  objectAnchors,
+  rowsAt,
+} from './class-figures.ts';
+import {
+  adaptHead,
+  type ClassLossName,
+  TRAINED_WAYS,
+  type TrainedHead,
+  type TrainingSetting,
+  trainReference,
+} from './heads.ts';
+import { createPictureDetector, type HeadRows, rowsOfHeads } from './network.ts';
+import type { Adaptation, SeedPictures } from './pictures.ts';
+import { logitsOfScores } from './row-maps.ts';
+import { type Fitted, scoredRows, WAYS, type Way } from './ways.ts';
+
+/** What is adapted to, under which class loss. */
+export interface Case {
+  readonly name: string;
+  readonly adaptation: Adaptation['name'];
+  readonly loss: ClassLossName;
+}
+
+export const CASES: readonly Case[] = [
+  { name: 'night, CE', adaptation: 'night', loss: 'ce' },
+  { name: 'camera, CE', adaptation: 'camera', loss: 'ce' },
+  { name: 'night, BS-GRA', adaptation: 'night', loss: 'bsceGra' },
+];
+
+export const SETS = ['unseen', 'adapted'] as const;
+export type SetName = (typeof SETS)[number];
+
+/** One way in one case under one seed, on one set of pictures. */
+export interface Measured {
+  readonly case: string;
+  readonly set: SetName;
+  readonly way: string;
+  readonly seed: number;
+  readonly figures: Figures;
+}
+
+export interface SeedResult {
+  readonly measured: readonly Measured[];
+  readonly heads: readonly TrainedHead[];
+}
+
+export async function measureSeed(
+  setting: TrainingSetting,
+  pictures: SeedPictures,
+  {
+    seed,
+    folder,
+    cases,
+  }: { readonly seed: number; readonly folder: string; readonly cases: readonly Case[] },
+): Promise<SeedResult> {
+  const measured: Measured[] = [];
+  const heads: TrainedHead[] = [];
+  const references = new Map<ClassLossName, TrainedHead>();
+  for (const { name, adaptation: wanted, loss } of cases) {
+    const adaptation = pictures.adaptations.find((one) => one.name === wanted)!;
+    const known = references.get(loss);
+    const reference =
+      known ??
+      (await trainReference(setting, {
+        pictures: pictures.reference,
+        loss,
+        seed,
+        folder: join(folder, `reference-${loss}`),
+      }));
+    references.set(loss, reference);
+    if (known === undefined) heads.push(reference);
+    const needed = [...adaptation.calibrate, ...adaptation.judged.adapted, ...adaptation.judged.unseen];
+    const files = new Map<Way['head'], string>([['reference', reference.path]]);
+    for (const way of TRAINED_WAYS) {
+      const head = await adaptHead(setting, {
+        pictures: adaptation.adapt,
+        loss,
+        seed,
+        way,
+        reference: reference.path,
+        folder: join(folder, `${wanted}-${loss}-${way}`),
+      });
+      heads.push(head);
+      files.set(way, head.path);
+    }
+    const rows = await rowsOfHeads(files, needed, folder);
+    const found = measureCase({ classNames: setting.classNames, adaptation, rows });
+    measured.push(...found.map((one) => ({ ...one, case: name, seed })));
+    say(tellCase(name, seed, pictures, found, heads));
+  }
+  return { measured, heads };
+}
+
+interface CaseRows {
+  readonly classNames: readonly string[];
+  readonly adaptation: Adaptation;
+  readonly rows: ReadonlyMap<Way['head'], HeadRows>;
+}
+
+type CaseFigures = Omit<Measured, 'case' | 'seed'>;
+
+export function measureCase({ classNames, adaptation, rows }: CaseRows): readonly CaseFigures[] {
+  const classCount = classNames.length;
+  const reference = rows.get('reference')!;
+  const fitted = fitOn(adaptation.calibrate, rows, classCount);
+  const detect = createPictureDetector(classNames, inputOf(reference));
+  const boxesOf = (way: Way, pictures: readonly LabelledPicture[]): Boxes => ({
+    classNames,
+    pictures,
+    predictions: pictures.map(({ path }) =>
+      detect(scoredRows(way, rows.get(way.head)!.get(path)!, reference.get(path)!, fitted)),
+    ),
+  });
+  return SETS.flatMap((set) => {
+    const pictures = adaptation.judged[set];
+    const anchors = objectAnchors(pictures, reference);
+    return WAYS.map((way): CaseFigures => {
+      const calibrator = way.platt ? plattMaps(boxesOf(way, adaptation.calibrate)) : undefined;
+      return {
+        set,
+        way: way.name,
+        figures: {
+          ...classPart(way, anchors, { rows, fitted, classCount }),
+          ...boxFigures(boxesOf(way, pictures), calibrator),
+        },
+      };
+    });
+  });
+}
+
+function inputOf(rows: HeadRows): Size {
+  const [first] = rows.values();
+  return first!.letterbox.input;
+}
+
+interface ClassParts {
+  readonly rows: CaseRows['rows'];
+  readonly fitted: Fitted;
+  readonly classCount: number;
+}
+
+/** Nothing where the way acts behind the classes. */
+function classPart(
+  way: Way,
+  anchors: readonly ObjectAnchor[],
+  { rows, fitted, classCount }: ClassParts,
+): Figures {
+  const { logits } = way;
+  if (logits === undefined) return {};
+  const inForce = new Map<string, Float32Array>();
+  const logitsOf = (path: string) => {
+    const made =
+      inForce.get(path) ?? logits(rows.get(way.head)!.get(path)!, rows.get('reference')!.get(path)!, fitted);
+    inForce.set(path, made);
+    return made;
+  };
+  return classFigures(
+    rowsAt(anchors, classCount, logitsOf),
+    anchors.map(({ classId }) => classId),
+    classCount,
+  );
+}
+
+const CEILING_SHARE = 0.99;
+
+function fitOn(pictures: readonly LabelledPicture[], rows: CaseRows['rows'], classCount: number): Fitted {
+  const [reference, adapted] = [rows.get('reference')!, rows.get('none')!];
+  const anchors = objectAnchors(pictures, reference);
+  const labels = anchors.map(({ classId }) => classId);
+  const logits = rowsAt(anchors, classCount, (path) => adapted.get(path)!.logits);
+  const scores = rowsAt(anchors, classCount, (path) => logitsOfScores(reference.get(path)!));
+  const own = labels.map((label, row) => scores[row * classCount + label]!).sort((a, b) => a - b);
+  return {
+    temperature: fittedTemperature(logits, labels, classCount),
+    scoreCeiling: own[Math.floor(CEILING_SHARE * (own.length - 1))] ?? 0,
+  };
+}
+
+function tellCase(
+  name: string,
+  seed: number,
+  { heldOut }: SeedPictures,
+  found: readonly CaseFigures[],
+  heads: readonly TrainedHead[],
+): string {
+  const figure = (way: string, key: string) =>
+    found.find((one) => one.set === 'unseen' && one.way === way)?.figures[key]?.toFixed(3) ?? '–';
+  const seconds = heads.reduce((sum, head) => sum + head.seconds, 0);
+  const ways = ['reference', 'none', 'sals'].map(
+    (way) => `${way} ECE ${figure(way, 'ece')} AP50 ${figure(way, 'ap50')}`,
+  );
+  return `seed ${seed}, held out ${heldOut.join(' ')}, ${name}, unseen: ${ways.join(', ')}; ${heads.length} heads in ${seconds.toFixed(0)} s so far`;
+}
