@@ -200,6 +200,7 @@ export {
 } from './mixture.ts';
 export type { MixtureBimodality } from './mixture-shape.ts';
 export { mixtureBimodality } from './mixture-shape.ts';
+export { MotionMeter, type MotionRule, type MotionState } from './motion-meter.ts';
 export { nearest } from './nearest.ts';
 export type { Kept, Suppressor, SuppressorOptions } from './nms.ts';
 export { boxUncertainty, createSuppressor } from './nms.ts';
