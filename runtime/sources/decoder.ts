@@ -16,6 +16,7 @@ import { filterGraph, type GraphOptions } from './filter-graph.ts';
 import type { DecodedFrame, DecoderEnd, DecoderHandlers, FrameDecoder } from './frame-decoder.ts';
 import { NutDemuxer, type NutFrame } from './nut.ts';
 import { damagedNut, type NutStream } from './nut-headers.ts';
+import { COPY_ARGUMENTS } from './stream-copy.ts';
 import { explainTrouble, type StreamTrouble } from './stream-words.ts';
 
 export interface DecoderOptions extends GraphOptions {
@@ -23,6 +24,8 @@ export interface DecoderOptions extends GraphOptions {
   readonly input: CommandInput;
   /** A hardware decoder is asked for: what ffmpeg says before the first frame is about the device, not the video. */
   readonly hardware?: boolean;
+  /** Takes the encoded stream, too. */
+  readonly copy?: (chunk: Buffer) => void;
   /** Opens the child's standard input, for `pipe:0`. */
   readonly stdin?: boolean;
 }
@@ -54,11 +57,13 @@ export class Decoder implements FrameDecoder {
     this.#full = options.full ? new Track() : undefined;
     this.#child = spawnChild(options.ffmpeg.path, decoderArguments(options), {
       stdin: options.stdin ? 'pipe' : 'ignore',
-      extraPipes: options.full ? 1 : 0,
+      extraPipes: (options.full ? 1 : 0) + (options.copy ? 1 : 0),
       onLog: (line) => this.#takeLog(line),
     });
     this.#read(this.#child.stdout, this.#content);
     const [fullPipe] = this.#child.extra;
+    const { copy } = options;
+    if (copy !== undefined) this.#child.extra.at(-1)?.on('data', copy);
     if (this.#full !== undefined && fullPipe !== undefined) this.#read(fullPipe, this.#full);
     this.#child.exited.then(
       (exit) => this.#finish({ exit, ...(this.#failure && { failure: this.#failure.error }) }),
@@ -235,6 +240,9 @@ export function decoderArguments(options: DecoderOptions): readonly string[] {
     outputs: [
       { target: 'pipe:1', options: ['-map', '[content]', ...asNut] },
       ...(options.full ? [{ target: 'pipe:3', options: ['-map', '[full]', ...asNut] }] : []),
+      ...(options.copy
+        ? [{ target: `pipe:${options.full ? 4 : 3}`, options: ['-map', '0:V:0', ...COPY_ARGUMENTS] }]
+        : []),
     ],
   });
 }

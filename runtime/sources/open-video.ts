@@ -3,7 +3,8 @@ import { resolve } from 'node:path';
 import type { Readable } from 'node:stream';
 import { type Size, SourceError, UsageError } from '#core';
 import { type CommandInput, type Ffmpeg, fileUrl, locateFfmpeg, redactCredentials } from '../ffmpeg/index.ts';
-import { Decoder } from './decoder.ts';
+import { Decoder, type DecoderOptions } from './decoder.ts';
+import type { FrameDecoder, StartDecoder } from './frame-decoder.ts';
 import { isGstreamerSource, liveSettings, openGstreamer } from './gstreamer.ts';
 import type { Gstreamer } from './gstreamer-locate.ts';
 import { httpKind } from './http-kind.ts';
@@ -12,6 +13,7 @@ import { cameraDevice, isPlaylist, type LiveInputOptions, liveInput, protocolOf 
 import { expectFile, type ProbeInput, probeVideo } from './probe.ts';
 import { parseRawFormat, ReplayableInput } from './raw-pipe.ts';
 import type { FrameSource } from './source.ts';
+import { NOT_COPIED, type StreamCopy } from './stream-copy.ts';
 import { type VideoSettings, VideoSource } from './video-file.ts';
 
 export interface OpenVideoOptions extends LiveInputOptions {
@@ -39,6 +41,8 @@ export interface OpenVideoOptions extends LiveInputOptions {
   readonly expectedSize?: Size;
   /** For `-`: raw frames as `rgb24:640x480@25`; an encoded video if not given. */
   readonly raw?: string;
+  /** Live: takes the encoded stream, too, from the same connection. */
+  readonly copy?: StreamCopy;
   /** For `-`: read instead of standard input. */
   readonly stdin?: Readable;
   readonly signal?: AbortSignal;
@@ -73,7 +77,10 @@ export function isVideoAddress(spec: string): boolean {
  */
 export async function openVideoSource(spec: string, options: OpenVideoOptions = {}): Promise<FrameSource> {
   expectStride(options.stride);
-  if (isGstreamerSource(spec, options)) return openGstreamer(spec, options);
+  if (isGstreamerSource(spec, options)) {
+    options.copy?.refuse('GStreamer decodes it, and gives no copy of the stream');
+    return openGstreamer(spec, options);
+  }
   const opener: Opener = {
     spec,
     options,
@@ -185,9 +192,38 @@ function openLive({ spec, options, ffmpeg, name }: Opener, playlist = isPlaylist
     name,
     clock,
     headerTellsSize: squarePixels !== true,
-    startDecoder: (request, handlers) =>
-      new Decoder({ ffmpeg, input, hardware, ...graph, ...request }, handlers),
+    startDecoder: withCopy(
+      cameraDevice(spec) !== undefined,
+      options.copy,
+      (copy, request, handlers) =>
+        new Decoder({ ffmpeg, input, hardware, ...graph, ...request, ...(copy && { copy }) }, handlers),
+    ),
   });
+}
+
+/** A stream that cannot be copied is read without: a camera without clips is better than none. */
+function withCopy(
+  isDevice: boolean,
+  wanted: StreamCopy | undefined,
+  start: (copy: DecoderOptions['copy'], ...rest: Parameters<StartDecoder>) => FrameDecoder,
+): StartDecoder {
+  let target = wanted;
+  if (isDevice) {
+    target?.refuse('a camera of this machine gives pictures, and no encoded stream');
+    target = undefined;
+  }
+  return (request, handlers) =>
+    start(target?.begin(), request, {
+      ...handlers,
+      onEnd: (end) => {
+        const [refusal] = NOT_COPIED.exec(end.exit.lastWords) ?? [];
+        if (target !== undefined && refusal !== undefined) {
+          target.refuse('MP4 cannot hold its stream');
+          target = undefined;
+        }
+        handlers.onEnd(end);
+      },
+    });
 }
 
 function expectStride(stride: number | undefined): void {
