@@ -13,6 +13,10 @@ const REFUSED_PATIENT_AFTER = 4;
  */
 const ONCE_TAKEN_PATIENT_AFTER = 60;
 const PATIENT_MS = 15_000;
+/** A decoder needs half of it to start on a busy machine. */
+const LEAST_HEADER_MS = 1500;
+/** Between the end of a try and the next one, however long that try took. */
+const LEAST_PAUSE_MS = 250;
 
 export type LoginTrouble = 'refused' | 'once-taken';
 const LOGIN_PATIENT_AFTER: Readonly<Record<LoginTrouble, number>> = {
@@ -23,10 +27,32 @@ const LOGIN_PATIENT_AFTER: Readonly<Record<LoginTrouble, number>> = {
 /**
  * @param failures tries in a row without a frame, this one included; 1 or more
  * @param login `refused`: the camera refused user or password; `once-taken`: and it took them before in this run
+ * @param triedMs what the try itself took, where it waited in vain: that much less is waited now
  * @param random in [0, 1): spreads the tries of many cameras by ±25 %
  */
-export function retryDelayMs(failures: number, login: LoginTrouble | undefined, random: number): number {
+export function retryDelayMs(
+  failures: number,
+  login: LoginTrouble | undefined,
+  random: number,
+  triedMs = 0,
+): number {
   const patientAfter = login === undefined ? PATIENT_AFTER : LOGIN_PATIENT_AFTER[login];
   const base = failures > patientAfter ? PATIENT_MS : Math.min(LONGEST_MS, FIRST_MS * 2 ** (failures - 1));
-  return Math.round(base * (0.75 + 0.5 * random));
+  return Math.round(Math.max(Math.min(base, LEAST_PAUSE_MS), base * (0.75 + 0.5 * random) - triedMs));
+}
+
+/**
+ * A camera that hangs takes a connection and never answers. One that answered in `usualMs` before is given four times
+ * that, and is then asked again; every fourth try it is given all the time, in case it has become slow.
+ * @param failures tries in a row without a frame
+ * @param startLimitMs that a first picture may take
+ * @returns ms until the stream must have said what it is; undefined where none did before
+ */
+export function headerLimitMs(
+  usualMs: number | undefined,
+  failures: number,
+  startLimitMs: number,
+): number | undefined {
+  if (usualMs === undefined) return undefined;
+  return failures % 4 === 3 ? startLimitMs : Math.min(startLimitMs, Math.max(LEAST_HEADER_MS, 4 * usualMs));
 }

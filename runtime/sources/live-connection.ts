@@ -14,6 +14,8 @@ export interface ConnectionOptions {
   /** False where pictures were seen to contradict the header (some cameras describe an old size for ever), or will. */
   readonly trustHeader: boolean;
   readonly startLimitMs: number;
+  /** The shorter one until the stream has said what it is; undefined: not known how long that takes. */
+  readonly headerLimitMs?: number;
   readonly stallLimitMs: number;
   readonly onFrame: (frame: DecodedFrame, letterbox: Letterbox) => void;
   readonly onNotice: (message: string) => void;
@@ -21,6 +23,8 @@ export interface ConnectionOptions {
 
 export interface ConnectionEnd {
   readonly frames: number;
+  /** Time until the stream said what it is; undefined where it never did. */
+  readonly headerMs?: number;
   /** Why it ended, for people. */
   readonly reason: string;
   readonly hint: string;
@@ -41,6 +45,8 @@ export class LiveConnection {
   readonly #decoder: FrameDecoder;
   readonly #watchdog: Watchdog;
   #letterbox: Letterbox;
+  readonly #startedMs = performance.now();
+  #headerMs: number | undefined;
   #frames = 0;
   #resolve: (end: ConnectionEnd) => void = () => {};
   #reject: (error: unknown) => void = () => {};
@@ -64,7 +70,7 @@ export class LiveConnection {
         onEnd: (end) => this.#takeEnd(end),
       },
     );
-    this.#watchdog.feed(options.startLimitMs);
+    this.#watchdog.feed(options.headerLimitMs ?? options.startLimitMs);
   }
 
   get errorLines(): number {
@@ -91,6 +97,9 @@ export class LiveConnection {
 
   /** The header of the stream comes long before the first key frame: a wrong guess costs no waiting. */
   #expect(size: Size): void {
+    if (this.#ending) return;
+    this.#headerMs ??= performance.now() - this.#startedMs;
+    if (this.#frames === 0 && !this.#paused) this.#watchdog.feed(this.#options.startLimitMs - this.#headerMs);
     if (!this.#options.trustHeader) return;
     if (!this.#suits(size)) this.#reconnectFor(size, false);
   }
@@ -122,10 +131,15 @@ export class LiveConnection {
   }
 
   #silence(limitMs: number): { reason: string; hint: string } {
+    return { reason: this.#silenceWords(limitMs), hint: 'check that the camera is on and the network works' };
+  }
+
+  #silenceWords(limitMs: number): string {
     const seconds = Math.round(limitMs / 100) / 10;
-    const what =
-      this.#frames === 0 ? `no picture within ${seconds} s of connecting` : `no picture for ${seconds} s`;
-    return { reason: what, hint: 'check that the camera is on and the network works' };
+    if (this.#frames > 0) return `no picture for ${seconds} s`;
+    // How long it is waited differs from try to try: the same trouble is said in the same words.
+    const isMute = this.#options.headerLimitMs !== undefined && this.#headerMs === undefined;
+    return isMute ? 'no answer after connecting' : `no picture within ${seconds} s of connecting`;
   }
 
   #takeEnd({ exit, failure }: DecoderEnd): void {
@@ -149,6 +163,13 @@ export class LiveConnection {
     this.#ending = true;
     this.#watchdog.stop();
     const refused = /^40[13] /.test(end.reason);
-    this.#resolve({ ...end, refused, frames: this.#frames, gone: this.#decoder.stop() });
+    const headerMs = this.#headerMs;
+    this.#resolve({
+      ...end,
+      ...(headerMs !== undefined && { headerMs }),
+      refused,
+      frames: this.#frames,
+      gone: this.#decoder.stop(),
+    });
   }
 }

@@ -3,7 +3,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { type Letterbox, type Size, SourceError } from '#core';
 import type { Frame } from '../frame.ts';
-import { type LoginTrouble, retryDelayMs } from './back-off.ts';
+import { headerLimitMs, type LoginTrouble, retryDelayMs } from './back-off.ts';
 import type { DecodedFrame, StartDecoder } from './frame-decoder.ts';
 import { FrameInbox } from './frame-inbox.ts';
 import { formatSize, isSameSize } from './geometry.ts';
@@ -38,6 +38,14 @@ interface LiveFrame extends DecodedFrame {
   readonly connection: number;
 }
 
+interface Attempt {
+  readonly request: FrameRequest;
+  readonly inbox: FrameInbox<LiveFrame>;
+  readonly expectedSize: Size;
+  /** Tries in a row without a picture before this one. */
+  readonly failures: number;
+}
+
 /**
  * The size must be known before the scale is chosen. Instead of asking with a session of its own (ffprobe), the first
  * connection assumes 16:9, which most cameras are, reads the true size from the stream's header, and is made again
@@ -57,6 +65,8 @@ export class LiveSource implements FrameSource {
   /** Of the latest picture; undefined before the first. */
   #size: Size | undefined;
   #trustHeader: boolean;
+  /** Time that the latest connection with pictures took until the stream said what it is. */
+  #headerMs: number | undefined;
   #arrived = 0;
   #frames = 0;
   #reconnects = 0;
@@ -125,11 +135,13 @@ export class LiveSource implements FrameSource {
     let resizes = 0;
     let expectedSize = this.#settings.expectedSize ?? USUAL_SIZE;
     while (!stopping.aborted) {
-      const end = await this.#connect(request, inbox, expectedSize, stopping);
+      const beganMs = performance.now();
+      const end = await this.#connect({ request, inbox, expectedSize, failures }, stopping);
       if (stopping.aborted) return end.gone;
       if (end.frames > 0) {
         failures = 0;
         resizes = 0;
+        this.#headerMs = end.headerMs;
       }
       if (end.sizeWasSeen) this.#trustHeader = false;
       expectedSize = end.newSize ?? this.#size ?? expectedSize;
@@ -143,7 +155,8 @@ export class LiveSource implements FrameSource {
         await end.gone;
         throw this.#givenUp(end, failures);
       }
-      const retryInMs = retryDelayMs(failures, this.#loginTrouble(end), Math.random());
+      const triedMs = end.frames > 0 ? 0 : performance.now() - beganMs;
+      const retryInMs = retryDelayMs(failures, this.#loginTrouble(end), Math.random(), triedMs);
       this.#tell(request, { kind: 'lost', source: this.name, reason: end.reason, retryInMs });
       await Promise.all([sleep(retryInMs, undefined, { signal: stopping }).catch(() => undefined), end.gone]);
     }
@@ -155,18 +168,18 @@ export class LiveSource implements FrameSource {
   }
 
   async #connect(
-    request: FrameRequest,
-    inbox: FrameInbox<LiveFrame>,
-    expectedSize: Size,
+    { request, inbox, expectedSize, failures }: Attempt,
     stopping: AbortSignal,
   ): Promise<ConnectionEnd> {
     const { startDecoder, startSeconds = 10, stallSeconds = 4 } = this.#settings;
+    const headerLimit = headerLimitMs(this.#headerMs, failures, startSeconds * 1000);
     const connection = new LiveConnection({
       startDecoder,
       request,
       expectedSize,
       trustHeader: this.#trustHeader,
       startLimitMs: startSeconds * 1000,
+      ...(headerLimit !== undefined && { headerLimitMs: headerLimit }),
       stallLimitMs: stallSeconds * 1000,
       onFrame: (frame, letterbox) => this.#take(request, inbox, frame, letterbox),
       onNotice: (message) => this.#tell(request, { kind: 'notice', source: this.name, message }),

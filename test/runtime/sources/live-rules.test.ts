@@ -3,7 +3,7 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { ConfigError } from '#core';
 import type { Ffmpeg } from '../../../runtime/ffmpeg/index.ts';
-import { retryDelayMs } from '../../../runtime/sources/back-off.ts';
+import { headerLimitMs, retryDelayMs } from '../../../runtime/sources/back-off.ts';
 import { decoderArguments } from '../../../runtime/sources/decoder.ts';
 import { hwaccelArguments } from '../../../runtime/sources/hwaccel.ts';
 import { cameraDevice, isPlaylist, liveInput } from '../../../runtime/sources/live-input.ts';
@@ -49,6 +49,22 @@ describe('retryDelayMs', () => {
     expect([5, 60, 61].map((failures) => retryDelayMs(failures, 'once-taken', 0.5))).toEqual([
       1000, 1000, 15_000,
     ]);
+  });
+
+  it('does not wait twice: what a try in vain took counts', () => {
+    expect([0, 400, 5000].map((triedMs) => retryDelayMs(2, undefined, 0.5, triedMs))).toEqual([
+      1000, 600, 250,
+    ]);
+  });
+});
+
+describe('headerLimitMs', () => {
+  it('gives a camera four times what it took before, and all the time at every fourth try', () => {
+    expect([0, 1, 2, 3, 4].map((failures) => headerLimitMs(700, failures, 10_000))).toEqual([
+      2800, 2800, 2800, 10_000, 2800,
+    ]);
+    expect([20, 5000].map((usual) => headerLimitMs(usual, 0, 10_000))).toEqual([1500, 10_000]);
+    expect(headerLimitMs(undefined, 0, 10_000)).toBeUndefined();
   });
 });
 

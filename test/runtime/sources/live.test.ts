@@ -1,6 +1,7 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { appendFileSync, readFileSync } from 'node:fs';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { createLetterbox, SourceError } from '#core';
 import { type Ffmpeg, locateFfmpeg } from '../../../runtime/ffmpeg/index.ts';
@@ -144,6 +145,23 @@ describe.skipIf(!ffmpegAvailable)(`live sources over RTSP${ffmpegNote}`, () => {
     const thawed = performance.now();
     const resumed = await reader.event('resumed');
     report('thawed to first picture', resumed.atMs - thawed);
+    expect(resumed.atMs - thawed).toBeLessThan(RESUMED_MS);
+  });
+
+  it('asks a camera again that took the connection and never answered', { timeout: 40_000 }, async () => {
+    const server = await serve();
+    const reader = await read(server.url());
+    await reader.until(() => reader.frameCount > 5, 'frames');
+    server.frozen = true;
+    await reader.event('lost');
+    // The second loss is that of a try which the frozen camera took: its request is gone for good.
+    const mute = await reader.event('lost', 8000, 2);
+    expect(mute.event.reason).toBe('no answer after connecting');
+    await sleep(700);
+    server.frozen = false;
+    const thawed = performance.now();
+    const resumed = await reader.event('resumed');
+    report('thawed in the middle of a try to first picture', resumed.atMs - thawed);
     expect(resumed.atMs - thawed).toBeLessThan(RESUMED_MS);
   });
 
