@@ -9,6 +9,7 @@ import { measureDecode, measureInputWriter } from './decode.ts';
 import { measureEvaluate } from './evaluate.ts';
 import { measureSessions } from './sessions.ts';
 import { measureCurve } from './site/curve.ts';
+import { measureDay } from './site/days.ts';
 import { measureEndurance } from './site/endurance.ts';
 import { measureSoak } from './soak.ts';
 import { measureStart } from './start.ts';
@@ -90,4 +91,5 @@ if (what === 'site-endurance')
   console.log(
     JSON.stringify(await measureEndurance(Number(rounds), (record) => console.log(JSON.stringify(record)))),
   );
+if (what === 'site-day') console.log(JSON.stringify(await measureDay()));
 if (wanted('soak')) console.log(JSON.stringify(await measureSoak()));

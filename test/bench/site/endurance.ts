@@ -100,7 +100,7 @@ function siteOf(stands: readonly CameraStand[], port: number): string {
   return [
     `model: ${join(SAMPLES, 'model/edge-n-street.onnx')}`,
     'light: auto',
-    `mqtt: { port: ${port}, topic_prefix: edge }`,
+    `mqtt: { host: 127.0.0.1, port: ${port}, topic_prefix: edge }`,
     'events: { path: events.jsonl }',
     'cameras:',
     ...cameras,

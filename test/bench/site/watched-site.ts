@@ -20,6 +20,8 @@ export interface SiteSample {
   readonly states: ReadonlyMap<string, string>;
   /** Frames and sum of their ages in s, by camera. */
   readonly ages: ReadonlyMap<string, { readonly count: number; readonly sum: number }>;
+  /** Of all cameras and kinds. */
+  readonly events: number;
   /** 99 % of the pauses of the event loop are shorter, ms. */
   readonly lagP99Ms: number;
   readonly rssMb: number;
@@ -112,7 +114,7 @@ export class WatchedSite {
   }
 }
 
-type Said = Pick<SiteSample, 'atMs' | 'frames' | 'dropped' | 'states' | 'ages' | 'lagP99Ms'>;
+type Said = Pick<SiteSample, 'atMs' | 'frames' | 'dropped' | 'states' | 'ages' | 'events' | 'lagP99Ms'>;
 
 function readMetrics(text: string): Said {
   const frames = new Map<string, number>();
@@ -120,6 +122,7 @@ function readMetrics(text: string): Said {
   const states = new Map<string, string>();
   const counts = new Map<string, number>();
   const sums = new Map<string, number>();
+  let events = 0;
   let lagP99Ms = 0;
   for (const line of text.split('\n')) {
     const [, name = '', labels = '', number = ''] = /^(\w+)(?:\{(.*)\})? (\S+)/.exec(line) ?? [];
@@ -130,10 +133,11 @@ function readMetrics(text: string): Said {
     else if (name === 'edge_detect_camera_state' && value === 1) states.set(label('camera'), label('state'));
     else if (name === 'edge_detect_frame_age_seconds_count') counts.set(label('camera'), value);
     else if (name === 'edge_detect_frame_age_seconds_sum') sums.set(label('camera'), value);
+    else if (name === 'edge_detect_events_total') events += value;
     else if (name === 'nodejs_eventloop_lag_p99_seconds') lagP99Ms = 1000 * value;
   }
   const ages = new Map([...counts].map(([camera, count]) => [camera, { count, sum: sums.get(camera) ?? 0 }]));
-  return { atMs: Date.now(), frames, dropped, states, ages, lagP99Ms };
+  return { atMs: Date.now(), frames, dropped, states, ages, events, lagP99Ms };
 }
 
 type Seen = Omit<SiteSample, keyof Said>;
