@@ -119,6 +119,7 @@ class Metrics implements SiteMetrics {
     for (const [key, help] of [
       ['frames', 'Frames that were looked at'],
       ['dropped', 'Live frames that a newer one replaced'],
+      ['skipped', 'Frames that the model did not see for want of motion'],
       ['reconnects', 'Connections made again'],
     ] as const) {
       new Counter({

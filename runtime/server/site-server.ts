@@ -1,7 +1,4 @@
 // The page of a running site, its metrics and its health, over HTTP. Everything that a client can make grow is bounded.
-import { createReadStream } from 'node:fs';
-import { lstat, realpath } from 'node:fs/promises';
-import { join, sep } from 'node:path';
 import fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify';
 import { ConfigError } from '#core';
 import type { CameraStatus } from '../site/camera.ts';
@@ -13,6 +10,7 @@ import { type Access, createAccess, TOKEN_COOKIE } from './access.ts';
 import type { LiveView } from './live-view.ts';
 import type { SiteMetrics } from './metrics.ts';
 import { PAGE_HTML, PAGE_SCRIPT, PAGE_STYLE } from './page/index.ts';
+import { sendStored } from './stored-file.ts';
 
 export interface SiteServerOptions extends SiteServer {
   readonly control: SiteControl;
@@ -20,6 +18,8 @@ export interface SiteServerOptions extends SiteServer {
   readonly view: LiveView;
   /** Where snapshots lie; absent: none are served. */
   readonly snapshots?: string;
+  /** Where clips lie; absent: none are served. */
+  readonly clips?: string;
 }
 
 export interface OpenSiteServer extends SiteSink {
@@ -37,7 +37,7 @@ const STATE_EVERY_MS = 250;
 /** Nothing from elsewhere runs on the page, and nothing of it is kept. */
 const HEADERS: Readonly<Record<string, string>> = {
   'content-security-policy':
-    "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; base-uri 'none'; form-action 'self'; frame-ancestors 'none'",
+    "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; media-src 'self'; connect-src 'self'; base-uri 'none'; form-action 'self'; frame-ancestors 'none'",
   'x-content-type-options': 'nosniff',
   'referrer-policy': 'no-referrer',
   'cache-control': 'no-store',
@@ -129,7 +129,10 @@ class Pages {
       this.#pictures(request.params.camera, reply),
     );
     app.get<{ Params: { '*': string } }>('/snapshots/*', (request, reply) =>
-      this.#snapshot(request.params['*'], reply),
+      this.#file(this.#options.snapshots, request, reply),
+    );
+    app.get<{ Params: { '*': string } }>('/clips/*', (request, reply) =>
+      this.#file(this.#options.clips, request, reply),
     );
     app.put<{ Params: { camera: string }; Body: unknown }>(
       '/api/cameras/:camera/thresholds',
@@ -220,19 +223,15 @@ class Pages {
     return reply;
   }
 
-  /** Only JPEG files below the folder, by their real place: no `..`, no link that leads out of it. */
-  async #snapshot(path: string, reply: FastifyReply): Promise<FastifyReply> {
-    const folder = this.#options.snapshots;
-    const missing = () => refuse(reply, 404, 'there is no such snapshot');
-    if (folder === undefined || !/^[\w-]+\/[\w.-]+\.jpg$/.test(path)) return missing();
-    try {
-      const root = await realpath(folder);
-      const file = await realpath(join(root, path));
-      if (!file.startsWith(root + sep) || !(await lstat(file)).isFile()) return missing();
-      return reply.type('image/jpeg').send(createReadStream(file));
-    } catch {
-      return missing();
-    }
+  async #file(
+    folder: string | undefined,
+    request: FastifyRequest<{ Params: { '*': string } }>,
+    reply: FastifyReply,
+  ): Promise<FastifyReply> {
+    return (
+      (await sendStored(folder, request.params['*'], request, reply)) ??
+      refuse(reply, 404, 'there is no such file')
+    );
   }
 
   #changeThresholds(

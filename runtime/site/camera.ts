@@ -4,11 +4,15 @@ import { LIGHT_LADDER } from '#core';
 import type { DetectionResult } from '../detections.ts';
 import { detections } from '../detections.ts';
 import type { Detector } from '../detector.ts';
-import { redactCredentials } from '../ffmpeg/index.ts';
+import { fileUrl, redactCredentials } from '../ffmpeg/index.ts';
 import { type OpenSourceOptions, openSource } from '../sources/open.ts';
-import type { FrameSource, SourceEvent, SourceStats } from '../sources/source.ts';
+import { isVideoAddress } from '../sources/open-video.ts';
+import type { SourceEvent, SourceStats } from '../sources/source.ts';
 import { TRACKER_DEFAULTS } from '../tracker/index.ts';
+import { CameraClips } from './clips/camera-clips.ts';
+import type { ClipFolder } from './clips/clip-folder.ts';
 import type { CameraState, SiteEvent, SiteObject } from './events.ts';
+import { gateByMotion, type MotionGate } from './motion/motion-gate.ts';
 import { createObjectEvents, type ObjectEvents } from './object-events.ts';
 import { paceSource } from './paced-source.ts';
 import type { SiteCamera } from './site.ts';
@@ -29,6 +33,8 @@ export interface CameraStatus {
   /** Since the start, over all connections. */
   readonly frames: number;
   readonly dropped: number;
+  /** Frames that the model did not see for want of motion. */
+  readonly skipped: number;
   readonly reconnects: number;
   readonly objects: readonly SiteObject[];
 }
@@ -39,6 +45,8 @@ export interface CameraContext {
   /** Every result with what was said of its objects; the frame's bytes are valid until it resolves. */
   readonly onResult?: (result: DetectionResult, objects: ObjectEvents) => Promise<void> | void;
   readonly source?: Pick<OpenSourceOptions, 'ffmpeg'>;
+  /** Where clips of its objects go. */
+  readonly clips?: ClipFolder;
 }
 
 /**
@@ -53,6 +61,7 @@ export class CameraRun {
   #camera: SiteCamera;
   readonly #context: CameraContext;
   readonly #objects: ObjectEvents;
+  readonly #clips: CameraClips | undefined;
   #state: CameraState = 'connecting';
   #said: CameraState | undefined;
   #saidReason: string | undefined;
@@ -62,7 +71,8 @@ export class CameraRun {
   /** `sureScore` of the tracker at work; 0 without one. */
   #openedScore = 0;
   #past: SourceStats = { frames: 0, dropped: 0, reconnects: 0, damaged: 0 };
-  #source: FrameSource | undefined;
+  #source: MotionGate | undefined;
+  #pastSkipped = 0;
   #last: { readonly atMs: number; readonly ageMs?: number; readonly light?: string } | undefined;
 
   constructor(camera: SiteCamera, context: CameraContext) {
@@ -76,6 +86,8 @@ export class CameraRun {
       endSeconds: TRACKER_DEFAULTS.bufferSeconds,
       updateSeconds: UPDATE_SECONDS,
     });
+    const { clips: folder, onEvent } = context;
+    this.#clips = folder && new CameraClips({ camera: camera.name, folder, onEvent });
   }
 
   get camera(): SiteCamera {
@@ -96,6 +108,7 @@ export class CameraRun {
       ...(last?.light !== undefined && { light: last.light }),
       frames: sum('frames'),
       dropped: sum('dropped'),
+      skipped: this.#pastSkipped + (this.#source?.skipped ?? 0),
       reconnects: sum('reconnects'),
       objects: this.#objects.objects,
     };
@@ -157,10 +170,18 @@ export class CameraRun {
 
   async #connect(signal: AbortSignal, onLive: () => void): Promise<void> {
     const { source: spec, framesPerSecond, stallSeconds, rtspTransport, light } = this.#camera;
-    const opened = await openSource(spec, { ...this.#context.source, stallSeconds, rtspTransport });
-    const source = framesPerSecond === undefined ? opened : paceSource(opened, framesPerSecond);
+    const copy = this.#clips?.copy;
+    const options = { ...this.#context.source, ...(copy && { copy }), stallSeconds, rtspTransport };
+    const opened = await openSource(spec, options);
+    const paced = framesPerSecond === undefined ? opened : paceSource(opened, framesPerSecond);
+    const source = gateByMotion(paced, {
+      rule: () => this.#camera.motion,
+      isFollowing: () => this.#objects.following,
+    });
     this.#source = source;
     const startMs = Date.now();
+    const input = { url: isVideoAddress(spec) ? spec : fileUrl(spec) };
+    this.#clips?.useFile(opened.kind === 'video' ? { input, zeroMs: startMs } : undefined);
     const sure = sureScore(this.#camera);
     this.#openedScore = sure;
     const doubtful = Math.min(TRACKER_DEFAULTS.lowThreshold, sure / 2);
@@ -187,7 +208,9 @@ export class CameraRun {
         await this.#take(result, atMs);
       }
     } finally {
+      this.#clips?.end();
       this.#past = addStats(this.#past, source.stats());
+      this.#pastSkipped += source.skipped;
       this.#source = undefined;
     }
   }
@@ -206,6 +229,7 @@ export class CameraRun {
       frame.capturedAtMs === undefined ? undefined : Math.max(0, Math.round(Date.now() - frame.capturedAtMs));
     this.#last = { atMs, ...(ageMs !== undefined && { ageMs }), ...(light !== undefined && { light }) };
     this.#sayAll(events);
+    this.#clips?.see(atMs, events);
     await this.#context.onResult?.(result, this.#objects);
   }
 
@@ -216,6 +240,7 @@ export class CameraRun {
       case 'resumed':
         return; // a frame makes it live
       case 'lost':
+        this.#clips?.end();
         this.#enter('back-off', event.reason);
         return;
       case 'light':

@@ -94,4 +94,15 @@ export type SiteEvent =
         readonly light?: string;
         readonly measure: DriftMeasure;
       })
+  /** A clip of one object or several is there. */
+  | (EventBase & {
+      readonly kind: 'clip';
+      /** Relative to the folder of clips. */
+      readonly file: string;
+      /** What it shows, ms since 1970. */
+      readonly startMs: number;
+      readonly endMs: number;
+      /** Ids of the objects. */
+      readonly objects: readonly string[];
+    })
   | (EventBase & { readonly kind: 'notice'; readonly message: string });

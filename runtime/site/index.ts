@@ -1,6 +1,7 @@
 // Sites: many cameras in one process, as one file describes them.
 export { checkClasses } from './check-classes.ts';
 export { checkReview } from './check-review.ts';
+export { ClipFolder } from './clips/clip-folder.ts';
 export { diffSite, type SiteChange } from './diff-site.ts';
 export { createDriftMonitor, type DriftMonitor } from './drift/drift-monitor.ts';
 export type { CameraState, ReviewReason, SiteEvent, SiteObject } from './events.ts';

@@ -39,6 +39,8 @@ export interface ObjectEvents {
   useRules(rules: ObjectRules): void;
   /** Objects that are there now. */
   readonly objects: readonly SiteObject[];
+  /** Whether anything is followed, object yet or not, that moves or was not seen the last time. */
+  readonly following: boolean;
   /** Says which picture shows an object best. */
   setSnapshot(id: string, file: string): void;
 }
@@ -69,6 +71,8 @@ class Life implements ObjectEvents {
   readonly #followed = new Map<number, Followed>();
   /** Place → class → objects there, as last said. */
   readonly #counts = new Map<string, Map<string, number>>();
+  /** Time of the latest frame. */
+  #seenMs = 0;
 
   constructor(options: ObjectEventsOptions) {
     this.#options = options;
@@ -77,6 +81,12 @@ class Life implements ObjectEvents {
 
   get objects(): readonly SiteObject[] {
     return [...this.#followed.values()].flatMap(({ said }) => (said ? [said] : []));
+  }
+
+  get following(): boolean {
+    for (const { track } of this.#followed.values())
+      if (track.lastMs < this.#seenMs || !track.isStill) return true;
+    return false;
   }
 
   useRules(rules: ObjectRules): void {
@@ -89,6 +99,7 @@ class Life implements ObjectEvents {
 
   see(frame: ObjectFrame): readonly SiteEvent[] {
     const events: SiteEvent[] = [];
+    this.#seenMs = frame.atMs;
     for (const found of frame.detections) {
       if (found.trackId !== undefined && this.#passes(found, frame.size))
         events.push(...this.#step(found.trackId, found, frame));

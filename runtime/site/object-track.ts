@@ -18,6 +18,9 @@ export type TrackStep =
 
 /** Boxes that the medians look back on. */
 const MEMORY = 64;
+/** An object whose edges stay where they were, within this share of its size, for so long has come to rest. */
+const REST_SHARE = 0.15;
+const REST_MS = 10_000;
 
 interface ZonePlace {
   inside: boolean;
@@ -40,11 +43,15 @@ export class ObjectTrack {
   readonly #review = new Set<ReviewReason>();
   #foot: Point | undefined;
   #latest: Detection | undefined;
+  /** Where it was when it moved last, and when that was. */
+  #anchor: Corners | undefined;
+  #movedMs: number;
 
   constructor(trackId: number, atMs: number) {
     this.trackId = trackId;
     this.startMs = atMs;
     this.lastMs = atMs;
+    this.#movedMs = atMs;
   }
 
   see(
@@ -66,6 +73,10 @@ export class ObjectTrack {
     this.#latest = found;
     this.lastMs = atMs;
     this.frames++;
+    if (this.#anchor === undefined || hasLeft(this.#anchor, found.box)) {
+      this.#anchor = found.box;
+      this.#movedMs = atMs;
+    }
     this.topScore = Math.max(this.topScore, found.score);
     remember(this.#scores, found.score);
     if (found.scoreVariance !== undefined) remember(this.#stds, Math.sqrt(found.scoreVariance));
@@ -80,6 +91,11 @@ export class ObjectTrack {
   get latest(): Detection {
     if (this.#latest === undefined) throw new Error('a track without a box');
     return this.#latest;
+  }
+
+  /** A parked car, and not one that goes. */
+  get isStill(): boolean {
+    return this.lastMs - this.#movedMs >= REST_MS;
   }
 
   get medianScore(): number {
@@ -167,6 +183,18 @@ export function reviewReasons(found: Detection, rule: ReviewRule): readonly Revi
 function hesitates({ distribution, mixture }: Detection): boolean {
   if (distribution !== undefined) return classifyLaw(distribution) === 'bimodal';
   return mixture !== undefined && mixtureBimodality(mixture).bimodal;
+}
+
+function hasLeft(anchor: Corners, box: Corners): boolean {
+  const width = REST_SHARE * (anchor.x2 - anchor.x1);
+  const height = REST_SHARE * (anchor.y2 - anchor.y1);
+  const moved = (before: number, now: number, most: number) => Math.abs(now - before) > most;
+  return (
+    moved(anchor.x1, box.x1, width) ||
+    moved(anchor.x2, box.x2, width) ||
+    moved(anchor.y1, box.y1, height) ||
+    moved(anchor.y2, box.y2, height)
+  );
 }
 
 function remember(values: number[], value: number): void {

@@ -27,7 +27,7 @@ export interface SiteControl {
   apply(changes: readonly SiteChange[]): Promise<void>;
 }
 
-export interface RunSiteOptions extends Pick<CameraContext, 'source'> {
+export interface RunSiteOptions extends Pick<CameraContext, 'source' | 'clips'> {
   readonly detector: OpenDetector;
   readonly sinks: readonly SiteSink[];
   readonly signal: AbortSignal;
@@ -52,10 +52,13 @@ export async function runSite(site: Site, options: RunSiteOptions): Promise<void
     await running.ended();
   } catch (error) {
     await running.stop().catch(() => undefined);
+    await options.clips?.close();
     await closeAll(options.sinks).catch(() => undefined); // the first error is the one to report
     throw error;
   }
   await running.stop();
+  // The last clips are told, too.
+  await options.clips?.close();
   await closeAll(options.sinks);
 }
 
@@ -118,7 +121,7 @@ class RunningSite implements SiteControl {
   }
 
   add(camera: SiteCamera): void {
-    const { signal, sinks, onResult, source } = this.#options;
+    const { signal, sinks, onResult, source, clips } = this.#options;
     const stopping = new AbortController();
     const run = new CameraRun(camera, {
       detector: this.#shared.view(),
@@ -126,6 +129,7 @@ class RunningSite implements SiteControl {
         for (const sink of sinks) sink.accept(event);
       },
       ...(source && { source }),
+      ...(clips && { clips }),
       ...(onResult && { onResult: (...result) => onResult(camera.name, ...result) }),
     });
     const ended = run.run(AbortSignal.any([signal, stopping.signal]));

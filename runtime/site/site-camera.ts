@@ -1,6 +1,14 @@
 // One camera of a site file with what stands at the top for all of them, every default filled in.
 import { nearest } from '#core';
-import type { ClassFilter, CountLine, ReviewRule, SiteCamera, SiteThresholds, Zone } from './site.ts';
+import type {
+  ClassFilter,
+  CountLine,
+  ReviewRule,
+  SiteCamera,
+  SiteMotion,
+  SiteThresholds,
+  Zone,
+} from './site.ts';
 import { toSource } from './site-addresses.ts';
 import type { SiteFaults } from './site-faults.ts';
 import type { SitePath } from './site-placed.ts';
@@ -15,6 +23,9 @@ const DEFAULTS = {
   minMedianScore: 0,
   inertia: 3,
   reviewsPerHour: 20,
+  motionThreshold: 10,
+  motionArea: 0.0005,
+  detectEverySeconds: 5,
 } as const;
 
 export interface SiteContext {
@@ -54,12 +65,14 @@ export function buildCamera(written: Written): BuiltCamera {
   const { value: classes, path: classesPath } = narrower('classes');
   if (classes !== undefined) expectNoneTwice(classes, classesPath, faults);
   const review = reviewOf(narrower, context);
+  const motion = motionOf(narrower, faults);
   const camera: SiteCamera = {
     name,
     source,
     enabled: own.enabled ?? true,
     ...(framesPerSecond !== undefined && { framesPerSecond }),
     ...(classes !== undefined && { classes: new Set(classes) }),
+    ...(motion !== undefined && { motion }),
     ...thresholdsAndLight(written, narrower),
     filters: filtersOf(written),
     zones: Object.entries(own.zones ?? {}).flatMap((entry) => zoneOf(entry, [...base, 'zones'], written)),
@@ -198,5 +211,18 @@ function reviewOf(narrower: Narrower, { absolute, faults }: SiteContext): Review
     ...(isBimodal && { bimodal: true as const }),
     ...(folder !== undefined && { folder: absolute(folder) }),
     perHour: perHour ?? DEFAULTS.reviewsPerHour,
+  };
+}
+
+function motionOf(narrower: Narrower, faults: SiteFaults): SiteMotion | undefined {
+  const { value: motion, path } = narrower('motion');
+  if (motion === undefined || motion === 'off') return undefined;
+  const { threshold, min_area: minArea, mask, detect_every: every } = motion === 'on' ? {} : motion;
+  const at = [...path, 'mask'];
+  return {
+    threshold: threshold ?? DEFAULTS.motionThreshold,
+    minArea: minArea ?? DEFAULTS.motionArea,
+    masks: mask === undefined || faults.touches(at) ? [] : toRegions(mask, at, faults),
+    detectEverySeconds: every ?? DEFAULTS.detectEverySeconds,
   };
 }

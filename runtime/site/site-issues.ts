@@ -20,7 +20,10 @@ interface SchemaParts {
 const SAID_OTHERWISE: Readonly<Record<string, string>> = {
   ffmpeg: 'write source: rtsp://… instead',
   detect: 'write fps: 5 instead',
-  record: 'recordings are not made here; snapshots: keeps pictures of events',
+  record: 'nothing is recorded all day; clips: {folder: clips} keeps clips of events, snapshots: pictures',
+  pre_capture: 'write pre: 5 instead',
+  post_capture: 'write post: 5 instead',
+  contour_area: 'write min_area: 0.0005, a share of the picture, instead',
   track: 'write classes: [car, person] instead',
   min_score: 'write thresholds: {car: 0.5} instead',
   threshold: 'write thresholds: {car: 0.5}, or min_median_score: 0.5 for the median over the track',

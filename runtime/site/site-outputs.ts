@@ -1,12 +1,23 @@
 // Where a site's events, pictures and states go: broker, server, files, hook; no two of them to one place.
-import type { Site, SiteDrift, SiteEventsFile, SiteMqtt, SiteServer, SiteSnapshots } from './site.ts';
+import type {
+  Site,
+  SiteClips,
+  SiteDrift,
+  SiteEventsFile,
+  SiteMqtt,
+  SiteServer,
+  SiteSnapshots,
+} from './site.ts';
 import { isLoopback, toUrl } from './site-addresses.ts';
 import type { SiteContext } from './site-camera.ts';
 import type { SiteFaults } from './site-faults.ts';
 import type { SitePath } from './site-placed.ts';
 import type { SiteDocument } from './site-schema.ts';
 
-export type SiteOutputs = Pick<Site, 'mqtt' | 'server' | 'events' | 'snapshots' | 'drift' | 'webhook'>;
+export type SiteOutputs = Pick<
+  Site,
+  'mqtt' | 'server' | 'events' | 'snapshots' | 'clips' | 'drift' | 'webhook'
+>;
 
 export function buildOutputs(document: SiteDocument, context: SiteContext): SiteOutputs {
   const mqtt = document.mqtt && mqttOf(document.mqtt, context);
@@ -17,6 +28,7 @@ export function buildOutputs(document: SiteDocument, context: SiteContext): Site
     ...(document.server && { server: serverOf(document.server, context) }),
     ...(document.events && { events: eventsOf(document.events, context) }),
     ...(document.snapshots && { snapshots: snapshotsOf(document.snapshots, context) }),
+    ...(document.clips && { clips: clipsOf(document.clips, context) }),
     ...(document.drift && { drift: driftOf(document.drift, context) }),
     ...(webhook && { webhook }),
   };
@@ -130,6 +142,16 @@ function snapshotsOf(
   return { folder: absolute(folder), days };
 }
 
+function clipsOf(clips: NonNullable<SiteDocument['clips']>, { absolute, faults }: SiteContext): SiteClips {
+  const { folder, pre = 5, post = 5, longest = 120, days = 7, max_mb: megabytes = 10_000 } = clips;
+  if (longest <= pre)
+    faults.addNew(['clips', clips.longest === undefined ? 'pre' : 'longest'], {
+      text: `found longest ${longest} s, expected more than the ${pre} s of pre`,
+      hint: 'no object would be seen: make longest: larger, or pre: smaller',
+    });
+  return { folder: absolute(folder), pre, post, longest, days, maxBytes: Math.round(megabytes * 1e6) };
+}
+
 function driftOf(
   {
     path,
@@ -166,6 +188,7 @@ function expectOwnPaths(document: SiteDocument, { absolute, faults }: SiteContex
     { what: 'model', to: document.model, path: ['model'] },
     { what: 'events', to: document.events?.path, path: ['events', 'path'] },
     { what: 'snapshots', to: document.snapshots?.folder, path: ['snapshots', 'folder'] },
+    { what: 'clips', to: document.clips?.folder, path: ['clips', 'folder'] },
     { what: 'drift', to: document.drift?.path, path: ['drift', 'path'] },
     ...reviews.map(({ review, path }) => ({
       what: 'review',

@@ -132,6 +132,26 @@ const review = choice("'off', or a map with bounds", [
   }),
 ]);
 
+const MOTION = "'on', 'off', or a map";
+const motion = choice(MOTION, [
+  v.picklist(['on', 'off'], MOTION),
+  v.strictObject({
+    threshold: described(
+      range('a difference from 1 to 255', 1, 255),
+      'Least difference from the background, of 255 steps of brightness. Default 10.',
+    ),
+    min_area: described(
+      share,
+      'Least connected area that changes, as a share of the picture. Default 0.0005.',
+    ),
+    mask: described(polygons, 'Motion in these polygons does not count.'),
+    detect_every: described(
+      range('seconds from 0.1 to 3600', 0.1, 3600),
+      'Seconds after which a picture is looked at without motion. Default 5.',
+    ),
+  }),
+]);
+
 /** What stands at the top for every camera, and in a camera for itself. */
 const shared = {
   conf: described(score, 'Least score of classes that thresholds do not name. Default 0.25.'),
@@ -143,6 +163,7 @@ const shared = {
     v.picklist(['auto', 'off'], "'auto' or 'off'"),
     'How the light is told. Default: auto where thresholds have conditions.',
   ),
+  motion: described(motion, 'Whether only pictures with motion go to the model. Default off.'),
   fps: described(
     above('a number of pictures per second above 0, up to 240', 0, 240),
     'Pictures per second that are looked at. Default: as many as come.',
@@ -225,6 +246,18 @@ const snapshots = v.strictObject({
   folder: path,
   days: described(above('days above 0, up to 36500', 0, 36_500), 'How long pictures are kept. Default 7.'),
 });
+const clipSeconds = range('seconds from 0 to 60', 0, 60);
+const clips = v.strictObject({
+  folder: path,
+  pre: described(clipSeconds, 'Seconds before an object comes. Default 5.'),
+  post: described(clipSeconds, 'Seconds after it has gone. Default 5.'),
+  longest: described(range('seconds from 1 to 3600', 1, 3600), 'No clip is longer. Default 120.'),
+  days: described(above('days above 0, up to 36500', 0, 36_500), 'How long clips are kept. Default 7.'),
+  max_mb: described(
+    above('megabytes above 0, up to 100000000', 0, 100_000_000),
+    'Of all clips together; the oldest go first. Default 10000.',
+  ),
+});
 const webhook = v.strictObject({
   url: text('an address such as https://host/path'),
   timeout: described(range('seconds from 0.1 to 300', 0.1, 300), 'Default 5.'),
@@ -251,6 +284,7 @@ export const siteSchema = v.strictObject({
   server: described(server, 'Live page, metrics and health.'),
   events: described(events, 'JSON lines of events.'),
   snapshots: described(snapshots, 'Best picture of each event.'),
+  clips: described(clips, 'Video of each event, from before it to after it.'),
   drift: described(drift, 'Says when scores leave what was learned in that light.'),
   webhook: described(webhook, 'Events as POST requests.'),
   cameras: v.pipe(v.record(name, camera, 'a map of cameras'), v.description('Cameras by name.')),

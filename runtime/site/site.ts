@@ -1,5 +1,5 @@
 // A site as its file describes it, after every default has been filled in: what `readSite` gives and `runSite` takes.
-import type { LightLadder, Region, SuppressionSetting } from '#core';
+import type { LightLadder, MotionRule, Region, SuppressionSetting } from '#core';
 
 /** Thresholds of one camera: least scores by class, per light state where they are given. */
 export interface SiteThresholds {
@@ -58,6 +58,12 @@ export interface ReviewRule {
   readonly perHour: number;
 }
 
+/** When frames go to the model: where something moves, and now and then in any case. */
+export interface SiteMotion extends MotionRule {
+  /** Seconds after which a frame is looked at without motion. */
+  readonly detectEverySeconds: number;
+}
+
 export interface SiteCamera {
   /** Letters, digits, `_` and `-`: it is part of topics, paths and labels. */
   readonly name: string;
@@ -65,6 +71,8 @@ export interface SiteCamera {
   readonly enabled: boolean;
   /** Pictures per second that are looked at; undefined: as many as come. */
   readonly framesPerSecond?: number;
+  /** Undefined: every frame goes to the model. */
+  readonly motion?: SiteMotion;
   /** Classes that are reported; undefined: all. */
   readonly classes?: ReadonlySet<string>;
   readonly thresholds: SiteThresholds;
@@ -112,6 +120,19 @@ export interface SiteSnapshots {
   readonly days: number;
 }
 
+/** Clips of objects. Seconds are of the stream. */
+export interface SiteClips {
+  readonly folder: string;
+  /** Before an object comes, and after it has gone. */
+  readonly pre: number;
+  readonly post: number;
+  /** No clip is longer. */
+  readonly longest: number;
+  readonly days: number;
+  /** Of all clips; the oldest go first. */
+  readonly maxBytes: number;
+}
+
 /** Watches whether scores leave what was learned. Hours are those in a light, tracks those of a camera in it. */
 export interface SiteDrift {
   /** JSON file of what was learned. */
@@ -138,6 +159,7 @@ export interface Site {
   readonly server?: SiteServer;
   readonly events?: SiteEventsFile;
   readonly snapshots?: SiteSnapshots;
+  readonly clips?: SiteClips;
   readonly drift?: SiteDrift;
   readonly webhook?: { readonly url: string; readonly timeoutSeconds: number };
 }

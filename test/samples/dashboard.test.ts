@@ -60,6 +60,7 @@ function control(): SiteControl {
     enabled: true,
     frames: 3,
     dropped: 1,
+    skipped: 0,
     reconnects: 1,
     objects: [],
   } as const;

@@ -35,7 +35,7 @@ export interface RunningSite {
 export async function startSite(
   detector: OpenDetector,
   cameras: readonly Partial<SiteCamera>[],
-  server: Partial<SiteServer> & { readonly snapshots?: string } = {},
+  server: Partial<SiteServer> & { readonly snapshots?: string; readonly clips?: string } = {},
 ): Promise<RunningSite> {
   const stop = new AbortController();
   const events: SiteEvent[] = [];

@@ -34,6 +34,7 @@ function showCamera(camera, mayChange) {
   const { seen, state } = camera;
   const facts = [state, camera.light, seen && seen.boxes.length + (seen.boxes.length === 1 ? ' box' : ' boxes'),
     camera.frames + ' frames', camera.dropped > 0 && camera.dropped + ' dropped',
+    camera.skipped > 0 && camera.skipped + ' without motion',
     camera.frameAgeMs !== undefined && camera.frameAgeMs + ' ms old'].filter(Boolean);
   const line = card.querySelector('.facts');
   const word = document.createElement('span');
@@ -156,6 +157,7 @@ const TEXTS = {
   drift: ({ state, measure, light, change, w1, w1Expected, tracks }) => (measure === 'std' ? 'uncertainty' : 'scores') +
     (light ? ' by ' + light : '') + (state === 'begins' ? ' drift: ' : ' are back: ') + (change < 0 ? '' : '+') + change.toFixed(2) +
     ' on average, W1 ' + w1.toFixed(3) + ' (by chance ' + w1Expected.toFixed(3) + ') over ' + tracks + ' tracks',
+  clip: ({ startMs, endMs }) => 'clip of ' + Math.round((endMs - startMs) / 1000) + ' s',
   notice: ({ message }) => message,
 };
 
@@ -180,6 +182,12 @@ function showEvent(event) {
     const picture = document.createElement('img');
     Object.assign(picture, { src: '/snapshots/' + snapshot, alt: 'Best picture of this ' + event.after.className, loading: 'lazy' });
     item.append(picture);
+  }
+  if (event.kind === 'clip') {
+    const link = document.createElement('a');
+    Object.assign(link, { href: '/clips/' + event.file, textContent: 'watch' });
+    link.setAttribute('aria-label', 'Watch the ' + words.textContent);
+    item.append(link);
   }
   list.prepend(item);
   while (list.childElementCount > 100) list.lastElementChild.remove();

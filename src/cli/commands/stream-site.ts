@@ -3,6 +3,7 @@ import { ConfigError } from '#core';
 import { locateFfmpeg, type OpenDetector } from '#runtime';
 import { createLiveView, createSiteMetrics, openSiteServer } from '#runtime/server';
 import {
+  ClipFolder,
   checkClasses,
   checkReview,
   createDriftMonitor,
@@ -49,9 +50,12 @@ export async function streamSite(config: Config, signal: AbortSignal): Promise<v
       const modelSha256 = detector.model.file.sha256;
       drift = createDriftMonitor({ ...site.drift, modelSha256, onEvent: tellAll(sinks), onNotice: say });
     }
-    const ffmpeg = config.text('ffmpeg');
+    const ffmpegPath = config.text('ffmpeg');
+    const source = ffmpegPath !== undefined && { ffmpeg: await locateFfmpeg({ ffmpeg: ffmpegPath }) };
+    const clips = site.clips && new ClipFolder({ ...site.clips, ...source, onNotice: say });
     await runSite(site, {
-      ...(ffmpeg !== undefined && { source: { ffmpeg: await locateFfmpeg({ ffmpeg }) } }),
+      ...(source && { source }),
+      ...(clips && { clips }),
       detector,
       sinks,
       signal,
@@ -131,7 +135,7 @@ function detectorConfig(site: Site, config: Config): Config {
 }
 
 async function openServer(
-  { server, snapshots }: Site,
+  { server, snapshots, clips }: Site,
   parts: {
     readonly control: SiteControl;
     readonly metrics: ReturnType<typeof createSiteMetrics>;
@@ -144,6 +148,7 @@ async function openServer(
     ...server,
     ...parts,
     ...(snapshots && { snapshots: snapshots.folder }),
+    ...(clips && { clips: clips.folder }),
   });
   sinks.push(open);
   say(`page: ${open.url}`);

@@ -22,6 +22,9 @@ beforeAll(async () => {
   mkdirSync(folder.join('snapshots/gate'), { recursive: true });
   writeFileSync(folder.join('snapshots/gate/one.jpg'), 'a picture');
   writeFileSync(folder.join('secret.jpg'), 'a secret');
+  mkdirSync(folder.join('clips/gate'), { recursive: true });
+  writeFileSync(folder.join('clips/gate/one.mp4'), '0123456789');
+  writeFileSync(folder.join('clips/gate/.partial-one.mp4'), 'half');
   symlinkSync(folder.join('secret.jpg'), folder.join('snapshots/gate/link.jpg'));
   site = await startSite(
     detector,
@@ -29,7 +32,7 @@ beforeAll(async () => {
       { name: 'live', source: `rtsp://user:hunter2@127.0.0.1:${rtsp.port}/live` },
       { name: 'gate', framesPerSecond: 10 },
     ],
-    { token: TOKEN, snapshots: folder.join('snapshots') },
+    { token: TOKEN, snapshots: folder.join('snapshots'), clips: folder.join('clips') },
   );
   while (
     !site.events.some((event) => event.kind === 'camera' && event.camera === 'live' && event.state === 'live')
@@ -129,6 +132,31 @@ describe.skipIf(!ffmpegAvailable)(`the server of a site${ffmpegNote}`, () => {
       '/snapshots/gate/%2e%2e/%2e%2e/secret.jpg',
       '/snapshots//etc/passwd',
       '/snapshots/gate',
+    ])
+      expect([path, await rawStatus(path)]).toEqual([path, 404]);
+  });
+
+  it('serves clips, whole or in part, and none that is half written', async () => {
+    const clip = await get('/clips/gate/one.mp4');
+    expect(clip.headers.get('content-type')).toBe('video/mp4');
+    expect(await clip.text()).toBe('0123456789');
+    const part = async (range: string) => {
+      const answer = await get('/clips/gate/one.mp4', { headers: { range } });
+      return [answer.status, answer.headers.get('content-range'), await answer.text()];
+    };
+    expect(await part('bytes=2-4')).toEqual([206, 'bytes 2-4/10', '234']);
+    expect(await part('bytes=7-')).toEqual([206, 'bytes 7-9/10', '789']);
+    expect(await part('bytes=-3')).toEqual([206, 'bytes 7-9/10', '789']);
+    expect(await part('bytes=0-99')).toEqual([206, 'bytes 0-9/10', '0123456789']);
+    expect(await part('bytes=10-')).toEqual([416, 'bytes */10', '']);
+    expect(await part('bytes=4-2')).toEqual([416, 'bytes */10', '']);
+    expect(await part('bytes=0-1,4-5')).toEqual([200, null, '0123456789']);
+    for (const path of [
+      '/clips/gate/.partial-one.mp4',
+      '/clips/../secret.jpg',
+      '/clips/gate/..%2f..%2fsecret.jpg',
+      '/clips/gate',
+      '/snapshots/gate/one.mp4',
     ])
       expect([path, await rawStatus(path)]).toEqual([path, 404]);
   });

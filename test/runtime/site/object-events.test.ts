@@ -168,3 +168,31 @@ describe('a line', () => {
     expect(ways).toEqual(['in', 'out']);
   });
 });
+
+describe('whether anything is followed', () => {
+  it('is so from the first box until it is gone, and not while it stands', () => {
+    const { life, see } = start();
+    expect(life.following).toBe(false);
+    see([car(10, 0.9)]);
+    expect(life.following).toBe(true);
+    for (let frame = 0; frame < 99; frame++) see([car(10 + (frame % 2), 0.9)]);
+    expect(life.following).toBe(true);
+    see([car(10, 0.9)]);
+    // 10 s within a sixth of its size.
+    expect(life.following).toBe(false);
+    see([]);
+    expect(life.following).toBe(true);
+    see([car(10, 0.9)]);
+    expect(life.following).toBe(false);
+    see([car(14, 0.9)]);
+    expect(life.following).toBe(true);
+    for (let frame = 0; frame < 11; frame++) see([]);
+    expect(life.following).toBe(false);
+  });
+
+  it('asks for no object that the rules leave out', () => {
+    const { life, see } = start({ classes: new Set(['person']) });
+    see([car(10, 0.9)]);
+    expect(life.following).toBe(false);
+  });
+});

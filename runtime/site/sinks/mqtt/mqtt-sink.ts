@@ -9,7 +9,7 @@ import { leastScore } from '../../thresholds.ts';
 import { CommandFault, type MessageControl, obey, shorten } from './commands.ts';
 import { type Discovery, type DiscoveryOptions, discoverCamera, discoverClass } from './home-assistant.ts';
 import { BrokerLink } from './link.ts';
-import { driftForm, eventForm, objectForm, statsForm } from './payloads.ts';
+import { clipForm, driftForm, eventForm, objectForm, statsForm } from './payloads.ts';
 import { createTopics, type Topics } from './topics.ts';
 
 export interface MqttSinkOptions {
@@ -144,6 +144,9 @@ class Messages implements MqttSink {
         this.#lights.set(event.camera, event.state);
         this.#link.say(of(event.camera, 'light'), event.state);
         this.#sayThresholds(event.camera, event.state);
+        return;
+      case 'clip':
+        this.#tell(of(event.camera, 'clip'), clipForm(event));
         return;
       case 'drift':
         this.#tell(of(event.camera, 'drift'), driftForm(event));

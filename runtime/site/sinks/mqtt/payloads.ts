@@ -4,6 +4,7 @@ import type { SiteEvent, SiteObject } from '../../events.ts';
 import type { MessageControl } from './commands.ts';
 
 type ObjectEvent = Extract<SiteEvent, { readonly kind: 'object' }>;
+type ClipEvent = Extract<SiteEvent, { readonly kind: 'clip' }>;
 type DriftEvent = Extract<SiteEvent, { readonly kind: 'drift' }>;
 
 /** Times in seconds since 1970, boxes in whole px of the frame. */
@@ -58,6 +59,11 @@ export function driftForm(event: DriftEvent): Readonly<Record<string, unknown>> 
   };
 }
 
+export function clipForm(event: ClipEvent): Readonly<Record<string, unknown>> {
+  const { camera, file, startMs, endMs, objects } = event;
+  return { camera, file, start_time: startMs / 1000, end_time: endMs / 1000, objects };
+}
+
 export function statsForm(
   control: MessageControl,
   startMs: number,
@@ -79,6 +85,7 @@ function cameraForm(status: CameraStatus): Readonly<Record<string, unknown>> {
     enabled: status.enabled,
     frames: status.frames,
     dropped: status.dropped,
+    skipped: status.skipped,
     reconnects: status.reconnects,
     /** From arrival to result, of the last frame. */
     frame_age_ms: frameAgeMs === undefined ? null : Math.round(frameAgeMs),

@@ -9,6 +9,7 @@ const TAKEN: ReadonlySet<string> = new Set([
   'line',
   'notice',
   'drift',
+  'clip',
   'enabled',
   'threshold',
 ]);

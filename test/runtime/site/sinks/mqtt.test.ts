@@ -69,6 +69,7 @@ class SiteState implements MessageControl {
       frameAgeMs: 41.6,
       frames: 100,
       dropped: 3,
+      skipped: 0,
       reconnects: 1,
       objects: [siteObject()],
     }));
@@ -185,8 +186,24 @@ describe.skipIf(!mosquittoAvailable)(`a site on a broker${mosquittoNote}`, () =>
       w1Expected: 0.02,
       tracks: 50,
     });
+    sink.accept({
+      kind: 'clip',
+      camera: 'gate',
+      atMs: 9000,
+      file: 'gate/gate-1-1.mp4',
+      startMs: 1000,
+      endMs: 8500,
+      objects: ['gate-1-1'],
+    });
     sink.accept(notice('rtsp://user:secret@host/ stalled'));
     await eventually(() => listener.of('edge/gate/notice').length > 0);
+    expect(JSON.parse(listener.of('edge/gate/clip')[0] as string)).toEqual({
+      camera: 'gate',
+      file: 'gate/gate-1-1.mp4',
+      start_time: 1,
+      end_time: 8.5,
+      objects: ['gate-1-1'],
+    });
     expect(JSON.parse(listener.of('edge/gate/drift')[0] as string)).toEqual({
       state: 'begins',
       camera: 'gate',
@@ -362,6 +379,7 @@ describe.skipIf(!mosquittoAvailable)(`a site on a broker${mosquittoNote}`, () =>
           enabled: true,
           frames: 100,
           dropped: 3,
+          skipped: 0,
           reconnects: 1,
           frame_age_ms: 42,
           last_frame_time: 1_764_624_000,
