@@ -68,5 +68,6 @@ export type { OpenSourceOptions } from './sources/open.ts';
 export { listStreams, openSource } from './sources/open.ts';
 export type { FrameRequest, FrameSource, SourceEvent, SourceStats } from './sources/source.ts';
 export { DUSK_CLIP, drawDuskClip } from './stand-in-clip.ts';
+export { followSun, parseZonedTime, type SunFollowing } from './sun-light.ts';
 export type { Tracker, TrackerOptions, TrackResultsOptions } from './tracker/index.ts';
 export { createTracker, TRACKER_DEFAULTS } from './tracker/index.ts';

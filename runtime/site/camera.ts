@@ -1,13 +1,16 @@
 // One camera of a site: connects, detects, follows objects, and begins again after every fault, whatever the others do.
 import { setTimeout as sleep } from 'node:timers/promises';
-import { LIGHT_LADDER } from '#core';
+import { isDeepStrictEqual } from 'node:util';
+import { ConfigError, LIGHT_LADDER } from '#core';
 import type { DetectionResult } from '../detections.ts';
 import { detections } from '../detections.ts';
 import type { Detector } from '../detector.ts';
 import { fileUrl, redactCredentials } from '../ffmpeg/index.ts';
+import type { LightOptions } from '../light.ts';
 import { type OpenSourceOptions, openSource } from '../sources/open.ts';
 import { isVideoAddress } from '../sources/open-video.ts';
-import type { SourceEvent, SourceStats } from '../sources/source.ts';
+import type { FrameSource, SourceEvent, SourceStats } from '../sources/source.ts';
+import { followSun } from '../sun-light.ts';
 import { TRACKER_DEFAULTS } from '../tracker/index.ts';
 import { CameraClips } from './clips/camera-clips.ts';
 import type { ClipFolder } from './clips/clip-folder.ts';
@@ -116,12 +119,14 @@ export class CameraRun {
 
   /**
    * Takes rules that need no new connection: they act from the next frame on. Only a threshold below all that the
-   * tracker was opened with lets it begin anew.
+   * tracker was opened with, and another way to tell the light, let it begin anew.
    */
   use(camera: SiteCamera): void {
+    const before = this.#camera;
     this.#camera = camera;
     this.#objects.useRules(camera);
     if (sureScore(camera) < this.#openedScore) this.#begin('lower thresholds');
+    else if (!isDeepStrictEqual(lightRuleOf(before), lightRuleOf(camera))) this.#begin('another light');
   }
 
   /** Switches the camera off or on: off, its process ends and its objects go. */
@@ -169,7 +174,7 @@ export class CameraRun {
   }
 
   async #connect(signal: AbortSignal, onLive: () => void): Promise<void> {
-    const { source: spec, framesPerSecond, stallSeconds, rtspTransport, light } = this.#camera;
+    const { source: spec, framesPerSecond, stallSeconds, rtspTransport } = this.#camera;
     const copy = this.#clips?.copy;
     const options = { ...this.#context.source, ...(copy && { copy }), stallSeconds, rtspTransport };
     const opened = await openSource(spec, options);
@@ -186,6 +191,7 @@ export class CameraRun {
     this.#openedScore = sure;
     const doubtful = Math.min(TRACKER_DEFAULTS.lowThreshold, sure / 2);
     const { detector } = this.#context;
+    const following = await followLightOf(this.#camera, opened);
     detector.useThreshold({ kind: 'fixed', base: doubtful });
     let connection: number | undefined;
     try {
@@ -194,7 +200,7 @@ export class CameraRun {
         detector,
         signal,
         track: { highThreshold: sure, newThreshold: sure, lowThreshold: doubtful },
-        ...(light === 'auto' && { light: { ladder: this.#camera.thresholds.ladder ?? LIGHT_LADDER } }),
+        ...(following && { light: following }),
         onEvent: (event) => this.#hear(event),
       })) {
         const { frame } = result;
@@ -284,6 +290,31 @@ export class CameraRun {
   #sayAll(events: readonly SiteEvent[]): void {
     for (const event of events) this.#context.onEvent(event);
   }
+}
+
+function lightRuleOf({ light, thresholds: { ladder } }: SiteCamera): object {
+  return { light, ladder };
+}
+
+/** The ladder of the thresholds where they bring one, else that of what tells the light. */
+async function followLightOf(
+  { light, thresholds: { ladder } }: SiteCamera,
+  { kind, name }: FrameSource,
+): Promise<LightOptions | undefined> {
+  if (light === undefined) return undefined;
+  if (light === 'auto') return { ladder: ladder ?? LIGHT_LADDER };
+  if (kind !== 'live' && light.startMs === undefined) {
+    throw new ConfigError(`${name} is a clip, and light: sun needs to know when it was taken`, {
+      hint: 'write start_time: 2021-03-20T18:30:00+08:00 into its camera, or light: auto',
+    });
+  }
+  if (kind === 'live' && light.startMs !== undefined) {
+    throw new ConfigError(`${name} is a camera, whose frames are of now: start_time has no effect`, {
+      hint: 'remove start_time from its camera',
+    });
+  }
+  const sun = await followSun(light);
+  return { ...sun, ...(ladder !== undefined && { ladder }) };
 }
 
 /** Score from which a box begins a track: every threshold of the camera can still be met. */

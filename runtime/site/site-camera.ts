@@ -1,16 +1,9 @@
 // One camera of a site file with what stands at the top for all of them, every default filled in.
 import { nearest } from '#core';
-import type {
-  ClassFilter,
-  CountLine,
-  ReviewRule,
-  SiteCamera,
-  SiteMotion,
-  SiteThresholds,
-  Zone,
-} from './site.ts';
+import type { ClassFilter, CountLine, ReviewRule, SiteCamera, SiteMotion, Zone } from './site.ts';
 import { toSource } from './site-addresses.ts';
 import type { SiteFaults } from './site-faults.ts';
+import { lightOf } from './site-light.ts';
 import type { SitePath } from './site-placed.ts';
 import type { CameraDocument, SharedDocument } from './site-schema.ts';
 import { toLine, toRegion, toRegions } from './site-shapes.ts';
@@ -71,9 +64,9 @@ export function buildCamera(written: Written): BuiltCamera {
     source,
     enabled: own.enabled ?? true,
     ...(framesPerSecond !== undefined && { framesPerSecond }),
-    ...(classes !== undefined && { classes: new Set(classes) }),
     ...(motion !== undefined && { motion }),
-    ...thresholdsAndLight(written, narrower),
+    ...(classes !== undefined && { classes: new Set(classes) }),
+    ...thresholdsAndLight(written, narrower, file !== undefined),
     filters: filtersOf(written),
     zones: Object.entries(own.zones ?? {}).flatMap((entry) => zoneOf(entry, [...base, 'zones'], written)),
     lines: Object.entries(own.lines ?? {}).map((entry) => lineOf(entry, [...base, 'lines'], written)),
@@ -89,19 +82,29 @@ export function buildCamera(written: Written): BuiltCamera {
 function thresholdsAndLight(
   { name, own, top, context: { read, faults } }: Written,
   narrower: Narrower,
-): { readonly thresholds: SiteThresholds; readonly light?: 'auto' } {
+  isFile: boolean,
+): Pick<SiteCamera, 'thresholds' | 'light'> {
   const layers = [
     ...layersOf(top, { path: [], camera: name, read, faults }),
     ...layersOf(own, { path: ['cameras', name], camera: name, read, faults }),
   ];
-  const { value: light } = narrower('light');
-  const { ladder, ...thresholds } = resolveThresholds(layers);
-  if (light === 'off') return { thresholds: { ...thresholds, conditions: new Map() } };
-  expectLightStates(layers, faults);
-  const follows = light === 'auto' || thresholds.conditions.size > 0;
+  const { value: word, path } = narrower('light');
+  const measure = word === 'sun' ? 'sun' : 'picture';
+  const { ladder, ...thresholds } = resolveThresholds(layers, measure);
+  const light = lightOf(word, {
+    own,
+    path,
+    base: ['cameras', name],
+    isFile,
+    location: narrower('location').value,
+    faults,
+  });
+  if (word === 'off') return { thresholds: { ...thresholds, conditions: new Map() } };
+  expectLightStates(layers, measure, faults);
+  const follows = light ?? (thresholds.conditions.size > 0 ? 'auto' : undefined);
   return {
     thresholds: { ...thresholds, ...(ladder !== undefined && { ladder }) },
-    ...(follows && { light: 'auto' }),
+    ...(follows !== undefined && { light: follows }),
   };
 }
 

@@ -18,6 +18,8 @@ interface SchemaParts {
 
 /** Keys of other programs and of other spellings, and how the same is said here. */
 const SAID_OTHERWISE: Readonly<Record<string, string>> = {
+  lat: 'write latitude: 52.52 instead',
+  lon: 'write longitude: 13.4 instead',
   ffmpeg: 'write source: rtsp://… instead',
   detect: 'write fps: 5 instead',
   record: 'nothing is recorded all day; clips: {folder: clips} keeps clips of events, snapshots: pictures',

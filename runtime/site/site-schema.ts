@@ -152,6 +152,11 @@ const motion = choice(MOTION, [
   }),
 ]);
 
+const location = v.strictObject({
+  latitude: range('degrees from -90 to 90, north positive', -90, 90),
+  longitude: range('degrees from -180 to 180, east positive', -180, 180),
+});
+
 /** What stands at the top for every camera, and in a camera for itself. */
 const shared = {
   conf: described(score, 'Least score of classes that thresholds do not name. Default 0.25.'),
@@ -160,9 +165,10 @@ const shared = {
   objects: described(objects, 'What an object must be to be reported.'),
   review: described(review, 'When a person should look.'),
   light: described(
-    v.picklist(['auto', 'off'], "'auto' or 'off'"),
-    'How the light is told. Default: auto where thresholds have conditions.',
+    v.picklist(['auto', 'sun', 'off'], "'auto', 'sun' or 'off'"),
+    'How the light is told: by the picture, or by the sun over location. Default: auto where thresholds have conditions.',
   ),
+  location: described(location, 'Where the cameras stand, for light: sun.'),
   motion: described(motion, 'Whether only pictures with motion go to the model. Default off.'),
   fps: described(
     above('a number of pictures per second above 0, up to 240', 0, 240),
@@ -199,6 +205,10 @@ const camera = v.strictObject({
     whole('the number of a camera from 0 to 999', 0, 999),
   ]),
   enabled: described(truth, 'Default true.'),
+  start_time: described(
+    text('a time with its zone, such as 2021-03-20T18:30:00+08:00'),
+    'When a clip begins, for light: sun.',
+  ),
   ...shared,
   zones: described(v.record(name, zone, 'a map of zones'), 'Areas by name.'),
   lines: described(v.record(name, line, 'a map of lines'), 'Lines that are counted at, by name.'),

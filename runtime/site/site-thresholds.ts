@@ -1,5 +1,6 @@
 // Least scores of a camera: what stands at the top of the site file, a thresholds file, and what the camera says itself.
 import { ConfigError, LIGHT_LADDER, type LightLadder, nearest, type ThresholdsFile } from '#core';
+import { SUN_STATES } from '../sun-light.ts';
 import type { SiteThresholds } from './site.ts';
 import type { SiteFaults } from './site-faults.ts';
 import type { SitePath } from './site-placed.ts';
@@ -80,8 +81,14 @@ function fileLayers(
   }
 }
 
-/** The narrower layer wins; its `*` replaces all that the wider ones say, as in `toThresholdPolicy`. */
-export function resolveThresholds(layers: readonly ThresholdLayer[]): SiteThresholds {
+/** What tells the light of a camera. */
+export type LightMeasure = 'picture' | 'sun';
+
+/**
+ * The narrower layer wins; its `*` replaces all that the wider ones say, as in `toThresholdPolicy`. The ladder of a file
+ * holds for what it was made by alone.
+ */
+export function resolveThresholds(layers: readonly ThresholdLayer[], measure: LightMeasure): SiteThresholds {
   const general = resolve(layers, undefined);
   const states = new Set(layers.flatMap(({ conditions }) => Object.keys(conditions)));
   const conditions = new Map<string, ReadonlyMap<string, number>>();
@@ -89,7 +96,7 @@ export function resolveThresholds(layers: readonly ThresholdLayer[]): SiteThresh
     const table = resolve(layers, state);
     if (!areEqual(table, general)) conditions.set(state, table);
   }
-  const ladder = ladderOf(layers);
+  const ladder = ladderOf(layers, measure);
   const { [OTHERS]: base = DEFAULT_SCORE, ...classes } = Object.fromEntries(general);
   return {
     base,
@@ -99,9 +106,9 @@ export function resolveThresholds(layers: readonly ThresholdLayer[]): SiteThresh
   };
 }
 
-function ladderOf(layers: readonly ThresholdLayer[]): LightLadder | undefined {
+function ladderOf(layers: readonly ThresholdLayer[], measure: LightMeasure): LightLadder | undefined {
   const found = layers.findLast(({ file }) => file !== undefined)?.file?.hysteresis;
-  if (found === undefined) return undefined;
+  if (found === undefined || (found.measure ?? 'picture') !== measure) return undefined;
   const { states, boundaries, margin, holdSeconds } = found;
   return { states, boundaries, margin, holdSeconds };
 }
@@ -123,17 +130,21 @@ function areEqual(a: ReadonlyMap<string, number>, b: ReadonlyMap<string, number>
 }
 
 /** Light states that nobody tells apart would never come. */
-export function expectLightStates(layers: readonly ThresholdLayer[], faults: SiteFaults): void {
+export function expectLightStates(
+  layers: readonly ThresholdLayer[],
+  measure: LightMeasure,
+  faults: SiteFaults,
+): void {
   const withFile = layers.findLast(({ file }) => file !== undefined);
-  const ladder = withFile?.file?.hysteresis;
-  if (withFile !== undefined && ladder?.measure === 'sun') {
+  if (withFile?.file?.hysteresis?.measure === 'sun' && measure === 'picture') {
     faults.addNew(withFile.path, {
-      text: 'its light states come from the height of the sun, which a site does not follow',
-      hint: 'write light: off, or make the file with the light of the pictures',
+      text: 'its light states come from the height of the sun',
+      hint: 'write light: sun, and location: {latitude: 52.52, longitude: 13.4}',
     });
     return;
   }
-  const states = ladder?.states ?? LIGHT_LADDER.states;
+  const general = measure === 'sun' ? SUN_STATES : LIGHT_LADDER.states;
+  const states: readonly string[] = ladderOf(layers, measure)?.states ?? general;
   for (const { path, conditions, file } of layers) {
     for (const state of Object.keys(conditions)) {
       const at = file === undefined ? [...path, 'conditions', state] : path;

@@ -64,6 +64,15 @@ export interface SiteMotion extends MotionRule {
   readonly detectEverySeconds: number;
 }
 
+/** The light by the height of the sun over a place, in degrees. */
+export interface SiteSun {
+  readonly kind: 'sun';
+  readonly latitude: number;
+  readonly longitude: number;
+  /** ms since 1970 at time 0 of a clip; undefined: its frames are of now. */
+  readonly startMs?: number;
+}
+
 export interface SiteCamera {
   /** Letters, digits, `_` and `-`: it is part of topics, paths and labels. */
   readonly name: string;
@@ -85,7 +94,7 @@ export interface SiteCamera {
   readonly stallSeconds: number;
   readonly rtspTransport: 'tcp' | 'udp';
   /** How the light is told; undefined: it is not. */
-  readonly light?: 'auto';
+  readonly light?: 'auto' | SiteSun;
   /** Frames that a track needs before it is an event. */
   readonly minFrames: number;
   /** Median score over the track that makes it an event; least scores only let boxes in. */

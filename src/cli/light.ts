@@ -9,15 +9,19 @@ import {
   type ThresholdsFile,
   toLightPolicy,
 } from '#core';
-import type { DetectionsOptions, FrameSource, OpenDetector } from '#runtime';
+import {
+  type DetectionsOptions,
+  type FrameSource,
+  followSun,
+  type OpenDetector,
+  parseZonedTime,
+  type SunFollowing,
+} from '#runtime';
 import type { Config } from './config.ts';
 import { defined } from './open.ts';
 import { say } from './output.ts';
 
 type LightOptions = NonNullable<DetectionsOptions['light']>;
-
-/** Dusk stands for dawn, too: the sun is as high. The sun does not flicker, so its states need no margin. */
-const SUN_LADDER = { states: ['night', 'dusk', 'day'], margin: 0, holdSeconds: 0 } as const;
 
 /**
  * @returns undefined where `light=` is not given
@@ -117,12 +121,7 @@ function expectStates(
   );
 }
 
-interface Sun {
-  readonly ladder: LightLadder;
-  readonly measure: NonNullable<LightOptions['measure']>;
-}
-
-async function readSun(config: Config, source: FrameSource): Promise<Sun> {
+async function readSun(config: Config, source: FrameSource): Promise<SunFollowing> {
   const [latitude, longitude] = ['lat', 'lon'].map((key) => {
     const degrees = config.number(key);
     if (degrees !== undefined) return degrees;
@@ -131,16 +130,7 @@ async function readSun(config: Config, source: FrameSource): Promise<Sun> {
     });
   }) as [number, number];
   const startMs = readStart(config, source);
-  const { CIVIL_LIMITS, sunLight } = await import('#data/sun');
-  return {
-    ladder: { ...SUN_LADDER, boundaries: [CIVIL_LIMITS.night, CIVIL_LIMITS.day] },
-    measure({ ptsSeconds = 0, capturedAtMs }) {
-      const time = new Date(
-        startMs === undefined ? (capturedAtMs ?? Date.now()) : startMs + 1000 * ptsSeconds,
-      );
-      return sunLight({ time, latitude, longitude }).elevation;
-    },
-  };
+  return followSun({ latitude, longitude, ...defined('startMs', startMs) });
 }
 
 /** @returns ms since 1970 of the first frame, or undefined for a camera, whose frames are of now */
@@ -162,8 +152,8 @@ function readStart(config: Config, source: FrameSource): number | undefined {
       hint: 'write start_time=2021-03-20T18:30:00+08:00, with the zone of the camera',
     });
   }
-  const startMs = /(Z|[+-]\d\d:?\d\d)$/.test(text) ? Date.parse(text) : Number.NaN;
-  if (Number.isFinite(startMs)) return startMs;
+  const startMs = parseZonedTime(text);
+  if (startMs !== undefined) return startMs;
   throw new ConfigError(`start_time=${text} is no time with a zone`, {
     hint: 'write start_time=2021-03-20T18:30:00+08:00',
   });

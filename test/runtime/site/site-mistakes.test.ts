@@ -196,7 +196,7 @@ const tops: readonly Mistake[] = [
   top(
     'an unknown light word',
     'light: aut',
-    "8: light: found 'aut', expected 'auto' or 'off'",
+    "8: light: found 'aut', expected 'auto', 'sun' or 'off'",
     'did you mean light: auto?',
   ),
   top('light as a truth value', 'light: false', '8: light: found false', 'write light: off'),
