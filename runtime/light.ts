@@ -19,12 +19,12 @@ export interface LightOptions {
   readonly policy?: LightPolicy;
   /** A number that rises with the light, in the unit of the ladder. Default: the picture's own cues (`measureLight`). */
   readonly measure?: (frame: Frame) => number;
-  /** Seconds of the stream between two measurements. Default 2. */
+  /** Seconds of the stream between two measurements. Default 1. */
   readonly everySeconds?: number;
 }
 
 export interface ObservedLight {
-  /** Absent until a frame of the stream said something: black ones do not. */
+  /** Absent until the stream showed it: black frames show nothing, and a light between two states needs some seconds. */
   readonly state?: string;
   readonly threshold?: ThresholdPolicy;
 }
@@ -34,18 +34,28 @@ export interface LightFollower {
   observe(frame: Frame): ObservedLight;
 }
 
-const DEFAULT_EVERY_SECONDS = 2;
+const DEFAULT_EVERY_SECONDS = 1;
+/** With a hold of 2 s, a cut from one light into another is followed within 8 s. */
+const MEDIAN_SECONDS = 6;
 
 /** @param onEvent told of the first state of a video or camera and of every change */
 export function followLight(options: LightOptions, onEvent?: (event: SourceEvent) => void): LightFollower {
   return new Follower(options, onEvent);
 }
 
+interface Measured {
+  readonly value: number;
+  readonly atSeconds: number;
+}
+
 interface Followed {
   readonly source: string;
-  readonly state: LightState;
-  /** Of the stream's clock. */
+  /** Undefined while what was measured lies too near to a boundary to be sure. */
+  readonly state: LightState | undefined;
+  /** All of the stream's clock. */
+  readonly beganSeconds: number;
   readonly measuredAtSeconds: number;
+  readonly recent: readonly Measured[];
 }
 
 class Follower implements LightFollower {
@@ -74,19 +84,40 @@ class Follower implements LightFollower {
 
   #next(frame: Frame, nowSeconds: number): LightState | undefined {
     const { ladder, everySeconds = DEFAULT_EVERY_SECONDS } = this.#options;
-    const before = this.#followed?.source === frame.source ? this.#followed : undefined;
+    const known = this.#followed?.source === frame.source ? this.#followed : undefined;
     // A clock that went back belongs to a stream that began anew: measure, rather than wait for the old time.
-    const sinceSeconds = before === undefined ? 0 : nowSeconds - before.measuredAtSeconds;
-    if (before !== undefined && sinceSeconds >= 0 && sinceSeconds < everySeconds) return before.state;
-    const value = this.#measure(frame);
-    if (before === undefined && Number.isNaN(value)) return undefined;
+    const isBack = known !== undefined && nowSeconds < known.measuredAtSeconds;
+    if (known !== undefined && !isBack && nowSeconds - known.measuredAtSeconds < everySeconds)
+      return known.state;
+    const measured = this.#measure(frame);
+    if (known === undefined && Number.isNaN(measured)) return undefined;
+    const recent = [...(known?.recent ?? []), { value: measured, atSeconds: nowSeconds }].filter(
+      ({ value, atSeconds }) =>
+        Number.isFinite(value) && atSeconds <= nowSeconds && nowSeconds - atSeconds <= this.#windowSeconds,
+    );
+    const value = median(recent);
+    const beganSeconds = known === undefined || isBack ? nowSeconds : known.beganSeconds;
+    const before = isBack ? withoutPending(known.state) : known?.state;
     const state =
       before === undefined
-        ? firstLight(ladder, value)
-        : nextLight(ladder, stateOf(before, sinceSeconds), { value, nowSeconds });
-    this.#followed = { source: frame.source, state, measuredAtSeconds: nowSeconds };
-    if (state.name !== before?.state.name) this.#tell(frame.source, state.name, before?.state.name, value);
+        ? this.#begin(value, nowSeconds - beganSeconds)
+        : nextLight(ladder, before, { value, nowSeconds });
+    this.#followed = { source: frame.source, state, beganSeconds, measuredAtSeconds: nowSeconds, recent };
+    if (state !== undefined && state.name !== before?.name)
+      this.#tell(frame.source, state.name, before?.name, value);
     return state;
+  }
+
+  /** One picture near a boundary decides nothing: a first state that is taken back is a switch too many. */
+  #begin(value: number, sinceSeconds: number): LightState | undefined {
+    const { ladder } = this.#options;
+    const isClear = ladder.boundaries.every((boundary) => Math.abs(value - boundary) > 2 * ladder.margin);
+    return isClear || sinceSeconds >= this.#windowSeconds ? firstLight(ladder, value) : undefined;
+  }
+
+  /** Pictures flicker with the traffic, and their median does not; another measure is taken as it comes. */
+  get #windowSeconds(): number {
+    return this.#options.measure === undefined ? MEDIAN_SECONDS : 0;
   }
 
   #measure(frame: Frame): number {
@@ -100,8 +131,14 @@ class Follower implements LightFollower {
 }
 
 /** What was asked for before the clock went back has no time any more. */
-function stateOf({ state }: Followed, sinceSeconds: number): LightState {
-  return sinceSeconds < 0 ? { name: state.name } : state;
+function withoutPending(state: LightState | undefined): LightState | undefined {
+  return state && { name: state.name };
+}
+
+/** The upper one of an even number: a mean of the two would be a light that there never was. */
+function median(recent: readonly Measured[]): number {
+  const values = recent.map(({ value }) => value).sort((a, b) => a - b);
+  return values[Math.floor(values.length / 2)] ?? Number.NaN;
 }
 
 function lightOfPicture({ content, letterbox }: Frame): number {

@@ -17,7 +17,7 @@ export const LIGHT_OPTIONS: readonly OptionSpec[] = [
     type: 'number',
     min: 0,
     max: 3600,
-    defaultText: '2',
+    defaultText: '1',
     help: 'light: seconds of the stream between two measurements',
     commands: STREAM,
   },

@@ -33,7 +33,7 @@ export const LIGHT_LADDER: LightLadder = {
   states: ['night', 'dusk', 'day'],
   boundaries: [0, 1],
   margin: 0.15,
-  holdSeconds: 6,
+  holdSeconds: 2,
 };
 
 /**
