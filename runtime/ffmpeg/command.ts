@@ -17,7 +17,7 @@ export interface CommandOutput {
 
 export interface CommandPlan {
   /** What ffmpeg says on standard error; `level+info` marks every line with its level. */
-  readonly verbosity?: 'error' | 'level+error' | 'level+info';
+  readonly verbosity?: 'error' | 'level+error' | 'level+info' | 'level+verbose';
   readonly inputs: readonly CommandInput[];
   /** A whole filter graph with named ends, for `-map`. */
   readonly filterGraph?: string;

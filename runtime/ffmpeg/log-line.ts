@@ -14,11 +14,14 @@ const WRITER = /^\[([^\]@]+) @ 0x[0-9a-f]+\] /;
 /** Normal while a decoder waits for the first key frame of a live stream. */
 const WAITING_FOR_KEY_FRAME =
   /non-existing PPS|decode_slice_header|no frame!|sps_id \d+ out of range|PPS id out/;
+/** A camera describes itself in lines of one letter and a value (RFC 4566), which ffmpeg shows without a level. */
+const SELF_DESCRIPTION = /^[a-z]=/;
 const REPEATED = /^Last message repeated \d+ times$/;
 
 export function parseLogLine(line: string): LogLine {
   const match = LEVEL.exec(line);
   const written = match?.[1];
+  if (match === null && SELF_DESCRIPTION.test(line)) return { level: 'info', text: line };
   if (match === null || written === undefined) {
     return { level: 'plain', text: redactCredentials(line.replace(WRITER, '').trim()) };
   }

@@ -14,7 +14,7 @@ const REFUSED_PATIENT_AFTER = 4;
 const ONCE_TAKEN_PATIENT_AFTER = 60;
 const PATIENT_MS = 15_000;
 /** A decoder needs half of it to start on a busy machine. */
-const LEAST_HEADER_MS = 1500;
+const LEAST_ANSWER_MS = 1500;
 /** Between the end of a try and the next one, however long that try took. */
 const LEAST_PAUSE_MS = 250;
 
@@ -46,13 +46,13 @@ export function retryDelayMs(
  * that, and is then asked again; every fourth try it is given all the time, in case it has become slow.
  * @param failures tries in a row without a frame
  * @param startLimitMs that a first picture may take
- * @returns ms until the stream must have said what it is; undefined where none did before
+ * @returns ms until the camera must have answered; undefined where none was heard before
  */
-export function headerLimitMs(
+export function answerLimitMs(
   usualMs: number | undefined,
   failures: number,
   startLimitMs: number,
 ): number | undefined {
   if (usualMs === undefined) return undefined;
-  return failures % 4 === 3 ? startLimitMs : Math.min(startLimitMs, Math.max(LEAST_HEADER_MS, 4 * usualMs));
+  return failures % 4 === 3 ? startLimitMs : Math.min(startLimitMs, Math.max(LEAST_ANSWER_MS, 4 * usualMs));
 }

@@ -26,6 +26,8 @@ export interface DecoderOptions extends GraphOptions {
   readonly hardware?: boolean;
   /** Takes the encoded stream, too. */
   readonly copy?: (chunk: Buffer) => void;
+  /** Hear when an RTSP camera has answered, which ffmpeg says among much else. */
+  readonly hearAnswer?: boolean;
   /** Opens the child's standard input, for `pipe:0`. */
   readonly stdin?: boolean;
 }
@@ -160,7 +162,9 @@ export class Decoder implements FrameDecoder {
       this.#takeInfo(line.text);
       return;
     }
-    const isError = (line.level === 'error' || line.level === 'fatal') && isTelling(line);
+    // What is normal before the first picture is damage after it.
+    const isSaid = isTelling(line) || (this.#ordinal > 0 && line.text !== '');
+    const isError = (line.level === 'error' || line.level === 'fatal') && isSaid;
     const isAboutDevice =
       HARDWARE_TROUBLE.test(line.text) || (isError && this.#hardware && this.#ordinal === 0);
     if (isError && !isAboutDevice) this.errorLines += 1;
@@ -176,6 +180,7 @@ export class Decoder implements FrameDecoder {
       this.#guard(() => this.#pair());
       return;
     }
+    if (text.startsWith('SDP:')) this.#handlers.onAnswer?.();
     if (this.#toldInputSize) return;
     const input = INPUT_INFO.exec(text);
     if (input === null || text.includes('(attached pic)')) return;
@@ -234,7 +239,7 @@ export function decoderArguments(options: DecoderOptions): readonly string[] {
     ...['-f', 'nut', '-write_index', '0', '-flush_packets', '1'],
   ];
   return buildArguments({
-    verbosity: 'level+info',
+    verbosity: options.hearAnswer === true ? 'level+verbose' : 'level+info',
     inputs: [{ url: options.input.url, options: ['-copyts', ...(options.input.options ?? [])] }],
     filterGraph: filterGraph(options),
     outputs: [

@@ -31,6 +31,8 @@ export interface FrameDecoder {
 
 export interface DecoderHandlers {
   readonly onFrame: (frame: DecodedFrame) => void;
+  /** The sender has answered and said what it has, before anything of it came. Not every kind of source does. */
+  readonly onAnswer?: () => void;
   /** Size of the input as its header says it, long before the first frame; not turned. */
   readonly onInputSize?: (size: Size) => void;
   readonly onNotice?: (message: string) => void;

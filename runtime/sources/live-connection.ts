@@ -1,6 +1,7 @@
 // One connection to a live source, from its start to its end: knows the size, watches for silence, says why it ended.
 import { type Letterbox, type Size, SourceError } from '#core';
 import type { ChildExit } from '../ffmpeg/index.ts';
+import { DAMAGE_SPAN_MS, DamageWatch } from './damage-watch.ts';
 import type { DecodedFrame, DecoderEnd, FrameDecoder, StartDecoder } from './frame-decoder.ts';
 import { isSameSize } from './geometry.ts';
 import type { FrameRequest } from './source.ts';
@@ -14,8 +15,8 @@ export interface ConnectionOptions {
   /** False where pictures were seen to contradict the header (some cameras describe an old size for ever), or will. */
   readonly trustHeader: boolean;
   readonly startLimitMs: number;
-  /** The shorter one until the stream has said what it is; undefined: not known how long that takes. */
-  readonly headerLimitMs?: number;
+  /** The shorter one until the camera has answered; undefined: not known how long that takes. */
+  readonly answerLimitMs?: number;
   readonly stallLimitMs: number;
   readonly onFrame: (frame: DecodedFrame, letterbox: Letterbox) => void;
   readonly onNotice: (message: string) => void;
@@ -23,8 +24,8 @@ export interface ConnectionOptions {
 
 export interface ConnectionEnd {
   readonly frames: number;
-  /** Time until the stream said what it is; undefined where it never did. */
-  readonly headerMs?: number;
+  /** Time until the camera answered; undefined where that was not heard. */
+  readonly answerMs?: number;
   /** Why it ended, for people. */
   readonly reason: string;
   readonly hint: string;
@@ -46,7 +47,9 @@ export class LiveConnection {
   readonly #watchdog: Watchdog;
   #letterbox: Letterbox;
   readonly #startedMs = performance.now();
-  #headerMs: number | undefined;
+  readonly #damage = new DamageWatch();
+  readonly #damageTimer = setInterval(() => this.#sayDamage(), DAMAGE_SPAN_MS).unref();
+  #answerMs: number | undefined;
   #frames = 0;
   #resolve: (end: ConnectionEnd) => void = () => {};
   #reject: (error: unknown) => void = () => {};
@@ -65,12 +68,13 @@ export class LiveConnection {
       { content: this.#letterbox.content, full: options.request.full },
       {
         onFrame: (frame) => this.#take(frame),
+        onAnswer: () => this.#hearAnswer(),
         onInputSize: (size) => this.#expect(size),
         onNotice: options.onNotice,
         onEnd: (end) => this.#takeEnd(end),
       },
     );
-    this.#watchdog.feed(options.headerLimitMs ?? options.startLimitMs);
+    this.#watchdog.feed(options.answerLimitMs ?? options.startLimitMs);
   }
 
   get errorLines(): number {
@@ -97,11 +101,14 @@ export class LiveConnection {
 
   /** The header of the stream comes long before the first key frame: a wrong guess costs no waiting. */
   #expect(size: Size): void {
-    if (this.#ending) return;
-    this.#headerMs ??= performance.now() - this.#startedMs;
-    if (this.#frames === 0 && !this.#paused) this.#watchdog.feed(this.#options.startLimitMs - this.#headerMs);
     if (!this.#options.trustHeader) return;
     if (!this.#suits(size)) this.#reconnectFor(size, false);
+  }
+
+  #hearAnswer(): void {
+    if (this.#ending) return;
+    this.#answerMs ??= performance.now() - this.#startedMs;
+    if (this.#frames === 0 && !this.#paused) this.#watchdog.feed(this.#options.startLimitMs - this.#answerMs);
   }
 
   #suits(size: Size): boolean {
@@ -126,6 +133,12 @@ export class LiveConnection {
     this.#options.onFrame(frame, this.#letterbox);
   }
 
+  /** A decoder fed with noise goes on giving pictures: they come, and nobody should believe them. */
+  #sayDamage(): void {
+    const said = this.#frames === 0 ? undefined : this.#damage.look(this.errorLines);
+    if (said !== undefined) this.#options.onNotice(said);
+  }
+
   #reconnectFor(newSize: Size, sizeWasSeen: boolean): void {
     this.#finish({ reason: 'the size of the picture changed', hint: '', newSize, sizeWasSeen });
   }
@@ -138,13 +151,14 @@ export class LiveConnection {
     const seconds = Math.round(limitMs / 100) / 10;
     if (this.#frames > 0) return `no picture for ${seconds} s`;
     // How long it is waited differs from try to try: the same trouble is said in the same words.
-    const isMute = this.#options.headerLimitMs !== undefined && this.#headerMs === undefined;
+    const isMute = this.#options.answerLimitMs !== undefined && this.#answerMs === undefined;
     return isMute ? 'no answer after connecting' : `no picture within ${seconds} s of connecting`;
   }
 
   #takeEnd({ exit, failure }: DecoderEnd): void {
     if (failure !== undefined && !(failure instanceof SourceError)) {
       this.#watchdog.stop();
+      clearInterval(this.#damageTimer);
       this.#ending = true;
       this.#reject(failure);
       return;
@@ -162,11 +176,12 @@ export class LiveConnection {
     if (this.#ending) return;
     this.#ending = true;
     this.#watchdog.stop();
+    clearInterval(this.#damageTimer);
     const refused = /^40[13] /.test(end.reason);
-    const headerMs = this.#headerMs;
+    const answerMs = this.#answerMs;
     this.#resolve({
       ...end,
-      ...(headerMs !== undefined && { headerMs }),
+      ...(answerMs !== undefined && { answerMs }),
       refused,
       frames: this.#frames,
       gone: this.#decoder.stop(),

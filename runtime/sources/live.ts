@@ -3,7 +3,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { type Letterbox, type Size, SourceError } from '#core';
 import type { Frame } from '../frame.ts';
-import { headerLimitMs, type LoginTrouble, retryDelayMs } from './back-off.ts';
+import { answerLimitMs, type LoginTrouble, retryDelayMs } from './back-off.ts';
 import type { DecodedFrame, StartDecoder } from './frame-decoder.ts';
 import { FrameInbox } from './frame-inbox.ts';
 import { formatSize, isSameSize } from './geometry.ts';
@@ -65,8 +65,8 @@ export class LiveSource implements FrameSource {
   /** Of the latest picture; undefined before the first. */
   #size: Size | undefined;
   #trustHeader: boolean;
-  /** Time that the latest connection with pictures took until the stream said what it is. */
-  #headerMs: number | undefined;
+  /** Time that the camera took to answer when it last gave pictures; undefined where that is not heard. */
+  #answerMs: number | undefined;
   #arrived = 0;
   #frames = 0;
   #reconnects = 0;
@@ -141,7 +141,7 @@ export class LiveSource implements FrameSource {
       if (end.frames > 0) {
         failures = 0;
         resizes = 0;
-        this.#headerMs = end.headerMs;
+        this.#answerMs = end.answerMs;
       }
       if (end.sizeWasSeen) this.#trustHeader = false;
       expectedSize = end.newSize ?? this.#size ?? expectedSize;
@@ -172,14 +172,14 @@ export class LiveSource implements FrameSource {
     stopping: AbortSignal,
   ): Promise<ConnectionEnd> {
     const { startDecoder, startSeconds = 10, stallSeconds = 4 } = this.#settings;
-    const headerLimit = headerLimitMs(this.#headerMs, failures, startSeconds * 1000);
+    const answerLimit = answerLimitMs(this.#answerMs, failures, startSeconds * 1000);
     const connection = new LiveConnection({
       startDecoder,
       request,
       expectedSize,
       trustHeader: this.#trustHeader,
       startLimitMs: startSeconds * 1000,
-      ...(headerLimit !== undefined && { headerLimitMs: headerLimit }),
+      ...(answerLimit !== undefined && { answerLimitMs: answerLimit }),
       stallLimitMs: stallSeconds * 1000,
       onFrame: (frame, letterbox) => this.#take(request, inbox, frame, letterbox),
       onNotice: (message) => this.#tell(request, { kind: 'notice', source: this.name, message }),

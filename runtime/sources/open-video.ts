@@ -180,6 +180,7 @@ function videoSettings(options: OpenVideoOptions): Omit<VideoSettings, 'ffmpeg' 
 function openLive({ spec, options, ffmpeg, name }: Opener, playlist = isPlaylist(spec)): FrameSource {
   const { stride, deinterlace, squarePixels, exactColour } = videoSettings(options);
   const { input, clock, hardware } = liveInput(spec, ffmpeg, { ...options, playlist });
+  const hearAnswer = /^rtsps?:/i.test(spec);
   const graph = {
     ...(stride !== undefined && { stride }),
     ...(deinterlace !== undefined && { deinterlace }),
@@ -196,7 +197,10 @@ function openLive({ spec, options, ffmpeg, name }: Opener, playlist = isPlaylist
       cameraDevice(spec) !== undefined,
       options.copy,
       (copy, request, handlers) =>
-        new Decoder({ ffmpeg, input, hardware, ...graph, ...request, ...(copy && { copy }) }, handlers),
+        new Decoder(
+          { ffmpeg, input, hardware, hearAnswer, ...graph, ...request, ...(copy && { copy }) },
+          handlers,
+        ),
     ),
   });
 }

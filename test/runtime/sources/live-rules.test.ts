@@ -3,7 +3,8 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { ConfigError } from '#core';
 import type { Ffmpeg } from '../../../runtime/ffmpeg/index.ts';
-import { headerLimitMs, retryDelayMs } from '../../../runtime/sources/back-off.ts';
+import { answerLimitMs, retryDelayMs } from '../../../runtime/sources/back-off.ts';
+import { DamageWatch } from '../../../runtime/sources/damage-watch.ts';
 import { decoderArguments } from '../../../runtime/sources/decoder.ts';
 import { hwaccelArguments } from '../../../runtime/sources/hwaccel.ts';
 import { cameraDevice, isPlaylist, liveInput } from '../../../runtime/sources/live-input.ts';
@@ -58,13 +59,38 @@ describe('retryDelayMs', () => {
   });
 });
 
-describe('headerLimitMs', () => {
+describe('answerLimitMs', () => {
   it('gives a camera four times what it took before, and all the time at every fourth try', () => {
-    expect([0, 1, 2, 3, 4].map((failures) => headerLimitMs(700, failures, 10_000))).toEqual([
+    expect([0, 1, 2, 3, 4].map((failures) => answerLimitMs(700, failures, 10_000))).toEqual([
       2800, 2800, 2800, 10_000, 2800,
     ]);
-    expect([20, 5000].map((usual) => headerLimitMs(usual, 0, 10_000))).toEqual([1500, 10_000]);
-    expect(headerLimitMs(undefined, 0, 10_000)).toBeUndefined();
+    expect([20, 5000].map((usual) => answerLimitMs(usual, 0, 10_000))).toEqual([1500, 10_000]);
+    expect(answerLimitMs(undefined, 0, 10_000)).toBeUndefined();
+  });
+});
+
+describe('DamageWatch', () => {
+  it('says that errors go on, once, and when they are over; a lost packet is nothing', () => {
+    const watch = new DamageWatch();
+    const said: string[] = [];
+    let errors = 0;
+    let spans = 0;
+    const pass = (count: number, perSpan: number) => {
+      for (let turn = 0; turn < count; turn++) {
+        errors += perSpan;
+        spans += 1;
+        const words = watch.look(errors);
+        if (words !== undefined) said.push(`${spans} ${words.slice(0, 20)}`);
+      }
+    };
+    pass(6, 1);
+    pass(3, 20);
+    pass(1, 0);
+    pass(12, 20);
+    pass(19, 0);
+    pass(1, 5);
+    pass(40, 0);
+    expect(said).toEqual(['14 the stream is damage', '62 the stream is whole ']);
   });
 });
 

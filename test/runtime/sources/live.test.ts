@@ -165,6 +165,28 @@ describe.skipIf(!ffmpegAvailable)(`live sources over RTSP${ffmpegNote}`, () => {
     expect(resumed.atMs - thawed).toBeLessThan(RESUMED_MS);
   });
 
+  it('says that a stream is noise whose pictures go on coming, and when it is over', {
+    timeout: 60_000,
+  }, async () => {
+    const server = await serve();
+    const reader = await read(server.url());
+    await reader.until(() => reader.frameCount > 5, 'frames');
+    server.garbage = 'payload';
+    const began = performance.now();
+    const trouble = () =>
+      reader.events.find(
+        ({ event }) => event.kind === 'lost' || (event.kind === 'notice' && /damaged/.test(event.message)),
+      );
+    await reader.until(() => trouble() !== undefined, 'word of the noise', 8000);
+    report('noise to noticed', (trouble()?.atMs ?? 0) - began);
+    expect((trouble()?.atMs ?? 0) - began).toBeLessThan(NOTICED_MS);
+    server.garbage = undefined;
+    const frames = reader.frameCount;
+    const over = performance.now();
+    await reader.until(() => reader.frameCount > frames + 5, 'frames');
+    expect(performance.now() - over).toBeLessThan(RESUMED_MS);
+  });
+
   it('says that the password is wrong, and never what it was', async () => {
     const server = await serve({ user: 'operator', password: 'right' });
     const reader = await read(server.url('live', 'operator:hunter2'));
