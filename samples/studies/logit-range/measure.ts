@@ -18,6 +18,7 @@ import {
   type ClassLossName,
   TRAINED_WAYS,
   type TrainedHead,
+  type TrainedWay,
   type TrainingSetting,
   trainReference,
 } from './heads.ts';
@@ -56,51 +57,61 @@ export interface SeedResult {
   readonly heads: readonly TrainedHead[];
 }
 
+interface SeedContext {
+  readonly seed: number;
+  /** For heads and files of this seed. */
+  readonly folder: string;
+}
+
 export async function measureSeed(
   setting: TrainingSetting,
   pictures: SeedPictures,
-  {
-    seed,
-    folder,
-    cases,
-  }: { readonly seed: number; readonly folder: string; readonly cases: readonly Case[] },
+  { cases, ...context }: SeedContext & { readonly cases: readonly Case[] },
 ): Promise<SeedResult> {
+  const { seed, folder } = context;
   const measured: Measured[] = [];
   const heads: TrainedHead[] = [];
   const references = new Map<ClassLossName, TrainedHead>();
-  for (const { name, adaptation: wanted, loss } of cases) {
-    const adaptation = pictures.adaptations.find((one) => one.name === wanted)!;
-    const known = references.get(loss);
-    const reference =
-      known ??
-      (await trainReference(setting, {
-        pictures: pictures.reference,
-        loss,
-        seed,
-        folder: join(folder, `reference-${loss}`),
-      }));
-    references.set(loss, reference);
-    if (known === undefined) heads.push(reference);
-    const needed = [...adaptation.calibrate, ...adaptation.judged.adapted, ...adaptation.judged.unseen];
-    const files = new Map<Way['head'], string>([['reference', reference.path]]);
-    for (const way of TRAINED_WAYS) {
-      const head = await adaptHead(setting, {
-        pictures: adaptation.adapt,
-        loss,
-        seed,
-        way,
-        reference: reference.path,
-        folder: join(folder, `${wanted}-${loss}-${way}`),
-      });
-      heads.push(head);
-      files.set(way, head.path);
+  for (const one of cases) {
+    const { name, loss } = one;
+    const adaptation = pictures.adaptations.find((offered) => offered.name === one.adaptation)!;
+    let reference = references.get(loss);
+    if (reference === undefined) {
+      const place = join(folder, `reference-${loss}`);
+      reference = await trainReference(setting, { pictures: pictures.reference, loss, seed, folder: place });
+      references.set(loss, reference);
+      heads.push(reference);
     }
-    const rows = await rowsOfHeads(files, needed, folder);
+    const adapted = await adaptAll(setting, adaptation, { ...context, loss, reference: reference.path });
+    heads.push(...adapted.values());
+    const files = new Map<Way['head'], string>([['reference', reference.path]]);
+    for (const [way, { path }] of adapted) files.set(way, path);
+    const { calibrate, judged } = adaptation;
+    const rows = await rowsOfHeads(files, [...calibrate, ...judged.adapted, ...judged.unseen], folder);
     const found = measureCase({ classNames: setting.classNames, adaptation, rows });
-    measured.push(...found.map((one) => ({ ...one, case: name, seed })));
-    say(tellCase(name, seed, pictures, found, heads));
+    measured.push(...found.map((figures) => ({ ...figures, case: name, seed })));
+    say(tellCase({ name, seed, heldOut: pictures.heldOut }, found, heads));
   }
   return { measured, heads };
+}
+
+/** The reference, trained on under every way of holding its logits; all begin alike and see the same pictures. */
+async function adaptAll(
+  setting: TrainingSetting,
+  { name, adapt }: Adaptation,
+  {
+    loss,
+    seed,
+    folder,
+    reference,
+  }: SeedContext & { readonly loss: ClassLossName; readonly reference: string },
+): Promise<ReadonlyMap<TrainedWay, TrainedHead>> {
+  const heads = new Map<TrainedWay, TrainedHead>();
+  for (const way of TRAINED_WAYS) {
+    const place = join(folder, `${name}-${loss}-${way}`);
+    heads.set(way, await adaptHead(setting, { pictures: adapt, loss, seed, way, reference, folder: place }));
+  }
+  return heads;
 }
 
 interface CaseRows {
@@ -189,17 +200,22 @@ function fitOn(pictures: readonly LabelledPicture[], rows: CaseRows['rows'], cla
 }
 
 function tellCase(
-  name: string,
-  seed: number,
-  { heldOut }: SeedPictures,
+  {
+    name,
+    seed,
+    heldOut,
+  }: { readonly name: string; readonly seed: number; readonly heldOut: readonly string[] },
   found: readonly CaseFigures[],
   heads: readonly TrainedHead[],
 ): string {
   const figure = (way: string, key: string) =>
     found.find((one) => one.set === 'unseen' && one.way === way)?.figures[key]?.toFixed(3) ?? '–';
-  const seconds = heads.reduce((sum, head) => sum + head.seconds, 0);
   const ways = ['reference', 'none', 'sals'].map(
     (way) => `${way} ECE ${figure(way, 'ece')} AP50 ${figure(way, 'ap50')}`,
   );
-  return `seed ${seed}, held out ${heldOut.join(' ')}, ${name}, unseen: ${ways.join(', ')}; ${heads.length} heads in ${seconds.toFixed(0)} s so far`;
+  const [seconds, cpu] = [
+    heads.reduce((sum, head) => sum + head.seconds, 0),
+    heads.reduce((sum, head) => sum + head.cpuSeconds, 0),
+  ].map((value) => value.toFixed(0));
+  return `seed ${seed}, held out ${heldOut.join(' ')}, ${name}, unseen: ${ways.join(', ')}; ${heads.length} heads in ${seconds} s, ${cpu} s of CPU`;
 }
