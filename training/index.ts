@@ -28,11 +28,29 @@ export type {
   Tensors,
 } from './engines/engine.ts';
 export type { CacheProgress } from './features/feature-source.ts';
+export type {
+  ObjectFeatures,
+  ObjectFeaturesContext,
+  ObjectFeaturesRequest,
+} from './features/object-features.ts';
+export { objectFeatures } from './features/object-features.ts';
 export { addRangePenalty, withRangeNorm } from './logit-range.ts';
 export type { EpochEvent, RunState, TrainingEvent } from './loop.ts';
 export type { SigmoidLossName } from './losses/sigmoid.ts';
+export { createSigmoidLoss } from './losses/sigmoid.ts';
+export type { SoftmaxLossName, SoftmaxLossOptions } from './losses/softmax.ts';
 export { createSoftmaxLoss } from './losses/softmax.ts';
-export type { Optimizer, OptimizerState } from './optimizer.ts';
+export type {
+  ClassLoss,
+  FrozenFactors,
+  LogitLoss,
+  LogitRow,
+  LossRow,
+  Numbers,
+  SigmoidLoss,
+} from './losses/types.ts';
+export type { Optimizer, OptimizerConfig, OptimizerState } from './optimizer.ts';
+export { createOptimizer } from './optimizer.ts';
 export type { TrainRequest } from './options.ts';
 export type { AugmentConfig } from './pictures/augment-config.ts';
 export { createDuskPainter, drawDusk } from './pictures/dusk.ts';
