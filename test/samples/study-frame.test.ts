@@ -6,6 +6,7 @@ import { afterAll, describe, expect, it } from 'vitest';
 import {
   differencesFrom,
   formatStudyFile,
+  parseStudyFile,
   readStudyFile,
   resampledRow,
   STUDENT_INTERVAL,
@@ -109,7 +110,7 @@ describe('check', () => {
 
 describe('the page', () => {
   it('says verdicts, weaker data and every figure, from the JSON alone', async () => {
-    const file = JSON.parse(formatStudyFile(fileOf([seedRow(place, [0.1, 0.2, 0.3])]))) as StudyFile;
+    const file = parseStudyFile(formatStudyFile(fileOf([seedRow(place, [0.1, 0.2, 0.3])])), 'text');
     const html = await studyPage(file);
     expect(html).toContain('holds in part');
     expect(html).toContain('world: rendered.');

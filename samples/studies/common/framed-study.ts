@@ -176,14 +176,15 @@ export function printStudy({
   for (const { name, host, weaker } of data)
     print(`data: ${name}${host ? `, host ${host}` : ''}${weaker ? ` (${weaker})` : ''}`);
   print(`mean (${interval}); ${cost.seconds.toFixed(0)} s, ${cost.cpuSeconds.toFixed(0)} s of CPU`);
-  for (const { table, title, text, columns } of tables) {
+  for (const { table, title, text, columns, words } of tables) {
+    print(`\n## ${title}\n\n${text}`);
     const lines = namesOf(rows.filter((row) => row.table === table)).map(({ label, of }) => [
       label,
       ...columns.map((column) => cellOf(column, of)),
     ]);
-    print(
-      `\n## ${title}\n\n${text}\n\n${markdownTable(['', ...columns.map((column) => column.title)], lines)}`,
-    );
+    if (columns.length > 0)
+      print(`\n${markdownTable(['', ...columns.map((column) => column.title)], lines)}`);
+    if (words !== undefined) print(`\n${markdownTable(words.columns, words.rows)}`);
   }
   for (const { claim, source, verdict, because, default: chosen } of verdicts)
     print(`\n**${claim}** (${source}): ${verdict}. ${because} Default: ${chosen}`);

@@ -31,9 +31,18 @@ export interface StudyColumn {
 export interface StudyTable {
   readonly table: string;
   readonly title: string;
+  /** Section of the page that it belongs to; its own without. */
+  readonly section?: string;
+  /** Opened by the reader: long, or for few. */
+  readonly folded?: boolean;
   /** How to read it. */
   readonly text: string;
+  /** Title of the one panel in which all drawn columns stand beside each other; without, each has its own. */
+  readonly together?: string;
+  /** None: its figures are for programs, and `words` shows them. */
   readonly columns: readonly StudyColumn[];
+  /** What is said in words, row by row. */
+  readonly words?: { readonly columns: readonly string[]; readonly rows: readonly (readonly string[])[] };
 }
 
 export interface StudyVerdict {
@@ -120,17 +129,55 @@ export function studentQuantile(freedom: number): number {
 }
 
 /** Digits that a file keeps: more would be noise, and other machines round differently. */
-const FILE_DIGITS = 6;
+const FILE_DIGITS = 5;
 
-/** One figure a line, so that changes can be read. */
-export function formatStudyFile(file: StudyFile): string {
-  const { rows, ...rest } = file;
+/** Figures of one row of one table, as the file has them: intervals that follow from the values are left out. */
+interface StoredRow extends Omit<RowPlace, 'figure'> {
+  readonly figures: Readonly<Record<string, StudyRow['values'] | Omit<StudyRow, keyof RowPlace>>>;
+}
+
+/** One row a line, so that changes can be read. */
+export function formatStudyFile({ rows, ...rest }: StudyFile): string {
   const short = (_: string, value: unknown) =>
     typeof value === 'number' ? Number(value.toPrecision(FILE_DIGITS)) : value;
   const head = JSON.stringify(rest, short, 1).replace(/\n\}$/, '');
-  const lines = rows.map((row) => `  ${JSON.stringify(row, short)}`);
+  const lines = storedRows(rows).map((row) => `  ${JSON.stringify(row, short)}`);
   return `${head},\n "rows": [\n${lines.join(',\n')}\n ]\n}\n`;
 }
+
+function storedRows(rows: readonly StudyRow[]): readonly StoredRow[] {
+  const groups = new Map<string, { place: Omit<RowPlace, 'figure'>; figures: Record<string, unknown> }>();
+  for (const { table, row, series, figure, values, mean, low, high } of rows) {
+    const key = JSON.stringify([table, row, series]);
+    const place = { table, row, ...(series !== undefined && { series }) };
+    const group = groups.get(key) ?? { place, figures: {} };
+    const plain = seedRow({ ...place, figure }, values);
+    const follows = plain.mean === mean && plain.low === low && plain.high === high;
+    group.figures[figure] = follows ? values : { values, mean, low, high };
+    groups.set(key, group);
+  }
+  return [...groups.values()].map(({ place, figures }) => ({ ...place, figures }) as StoredRow);
+}
+
+/** @throws SyntaxError, DataError where the text is no result of a study */
+export function parseStudyFile(text: string, name: string): StudyFile {
+  const file = JSON.parse(text) as Partial<Omit<StudyFile, 'rows'>> & {
+    readonly rows?: readonly StoredRow[];
+  };
+  if (!Array.isArray(file.rows) || typeof file.study !== 'string' || !file.setting)
+    throw new DataError(`${name}: has no study, setting and rows`, { hint: RESULTS_HINT });
+  const rows = (file.rows as readonly StoredRow[]).flatMap(({ figures, ...place }) =>
+    Object.entries(figures).map(([figure, found]): StudyRow => {
+      const at = { ...place, figure };
+      return 'values' in found && !Array.isArray(found)
+        ? { ...at, ...(found as Omit<StudyRow, keyof RowPlace>) }
+        : seedRow(at, found as StudyRow['values']);
+    }),
+  );
+  return { ...(file as Omit<StudyFile, 'rows'>), rows };
+}
+
+const RESULTS_HINT = 'name a results.json that a study wrote with out=';
 
 export async function writeStudyFile(path: string, file: StudyFile): Promise<void> {
   await writeFile(path, formatStudyFile(file));
@@ -138,15 +185,12 @@ export async function writeStudyFile(path: string, file: StudyFile): Promise<voi
 
 /** @throws DataError where it cannot be read or is no result of a study */
 export async function readStudyFile(path: string): Promise<StudyFile> {
-  const hint = 'name a results.json that a study wrote with out=';
-  let file: Partial<StudyFile>;
   try {
-    file = JSON.parse(await readFile(path, 'utf8')) as Partial<StudyFile>;
+    return parseStudyFile(await readFile(path, 'utf8'), path);
   } catch (cause) {
-    throw new DataError(`${path}: cannot be read as JSON: ${String(cause)}`, { hint, cause });
+    if (cause instanceof DataError) throw cause;
+    throw new DataError(`${path}: cannot be read as JSON: ${String(cause)}`, { hint: RESULTS_HINT, cause });
   }
-  if (Array.isArray(file.rows) && typeof file.study === 'string' && file.setting) return file as StudyFile;
-  throw new DataError(`${path}: has no study, setting and rows`, { hint });
 }
 
 /** What other kernels of another machine may add beside the interval: a thousandth of the mean, and 1e-6. */

@@ -39,7 +39,7 @@ export async function studyPage(file: StudyFile): Promise<string> {
     },
     sections: [
       ...verdictSection(file, weaker),
-      ...(await Promise.all(file.tables.map((table) => tableSection(table, file.rows)))),
+      ...(await tableSections(file)),
       {
         title: 'How it was made',
         blocks: [
@@ -68,40 +68,85 @@ function verdictSection({ verdicts }: StudyFile, weaker: readonly string[]): rea
   const table: ReportBlock = {
     kind: 'table',
     caption: 'What was claimed, and what was found',
-    columns: [{ label: 'claim' }, { label: 'verdict' }, { label: 'because' }, { label: 'default' }],
-    rows: verdicts.map(({ claim, source, verdict, because, default: chosen }) => [
-      `${claim} (${source})`,
-      verdict,
-      because,
-      chosen,
-    ]),
+    columns: [{ label: 'verdict' }, { label: 'claim' }],
+    rows: verdicts.map(({ claim, verdict }) => [verdict, claim]),
   };
-  return [{ title: 'Verdicts', blocks: [...warnings, ...(verdicts.length > 0 ? [table] : [])] }];
+  const reasons = verdicts.map(
+    ({ claim, source, verdict, because, default: chosen }): ReportBlock => ({
+      kind: 'text',
+      text: `${capital(claim)} (${source}): ${verdict}. ${because} Default: ${chosen}.`,
+    }),
+  );
+  return [{ title: 'Verdicts', blocks: [...warnings, ...(verdicts.length > 0 ? [table] : []), ...reasons] }];
 }
 
-async function tableSection(
-  { table, title, text, columns }: StudyTable,
+/** Tables of one section stand under each other, in the order in which they come. */
+async function tableSections({ tables, rows }: StudyFile): Promise<readonly ReportSection[]> {
+  const sections = new Map<string, ReportBlock[]>();
+  for (const table of tables) {
+    const title = table.section ?? table.title;
+    const own = await tableBlocks(table, rows);
+    const blocks: readonly ReportBlock[] =
+      table.folded === true ? [{ kind: 'fold', label: table.title, blocks: own }] : own;
+    sections.set(title, [...(sections.get(title) ?? []), ...blocks]);
+  }
+  return [...sections].map(([title, blocks]) => ({ title, blocks }));
+}
+
+async function tableBlocks(
+  { table, title, text, columns, words, together }: StudyTable,
   all: readonly StudyRow[],
-): Promise<ReportSection> {
+): Promise<readonly ReportBlock[]> {
   const rows = all.filter((row) => row.table === table);
-  const panels = columns.flatMap((column) => panelOf(column, rows));
+  const panels =
+    together === undefined
+      ? columns.flatMap((column) => panelOf(column, rows))
+      : [panelOfAll(together, columns, rows)];
   const chart: readonly ReportBlock[] =
     panels.length === 0
       ? []
       : [{ kind: 'figure', chart: await metricDots(panels, { title, note: 'Lines: 95 % intervals.' }) }];
+  const figures: ReportBlock = {
+    kind: 'table',
+    caption: `${title}: mean (95 % interval)`,
+    columns: [{ label: '' }, ...columns.map(({ title: label }) => ({ label }))],
+    rows: namesOf(rows).map(({ label, of }) => [label, ...columns.map((column) => cellOf(column, of))]),
+  };
+  return [
+    ...(text === '' ? [] : [{ kind: 'text', text } as const]),
+    ...chart,
+    ...(columns.length > 0 ? [figures] : []),
+    ...(words === undefined ? [] : wordBlocks(words)),
+  ];
+}
+
+/** Drawn columns side by side in one panel. */
+function panelOfAll(title: string, columns: readonly StudyColumn[], rows: readonly StudyRow[]): MetricPanel {
+  const shown = columns.filter(({ plot }) => plot !== undefined);
+  const names = [...new Set(rows.map(({ row }) => row))];
+  const note = shown[0]?.plot;
   return {
     title,
-    blocks: [
-      { kind: 'text', text },
-      ...chart,
-      {
-        kind: 'table',
-        caption: `${title}: mean (95 % interval)`,
-        columns: [{ label: '' }, ...columns.map(({ title: label }) => ({ label }))],
-        rows: namesOf(rows).map(({ label, of }) => [label, ...columns.map((column) => cellOf(column, of))]),
-      },
-    ],
+    ...(note !== undefined && { note }),
+    rows: names.flatMap((name) =>
+      shown.flatMap(({ figure, title: series }) => {
+        const found = rows.find(({ row, figure: own }) => row === name && own === figure);
+        return found === undefined ? [] : [{ ...dotOf(found), series }];
+      }),
+    ),
   };
+}
+
+function dotOf({ row: name, mean: value, low, high }: StudyRow) {
+  return { name, value, interval: low === null || high === null ? null : ([low, high] as const) };
+}
+
+/** Sentences do not fit into cells: every row is a paragraph. */
+function wordBlocks({ columns, rows }: NonNullable<StudyTable['words']>): readonly ReportBlock[] {
+  return rows.map(([first = '', ...cells]) => {
+    const said = cells.map((cell, place) => `${capital(columns[place + 1] ?? '')}: ${cell}.`);
+    return { kind: 'text', text: `${first} – ${said.join(' ')}` };
+  });
 }
 
 function panelOf({ figure, title, plot }: StudyColumn, rows: readonly StudyRow[]): readonly MetricPanel[] {
@@ -111,12 +156,7 @@ function panelOf({ figure, title, plot }: StudyColumn, rows: readonly StudyRow[]
     {
       title,
       note: plot,
-      rows: shown.map(({ row, series, mean, low, high }) => ({
-        name: row,
-        value: mean,
-        interval: low === null || high === null ? null : ([low, high] as const),
-        ...(series !== undefined && { series }),
-      })),
+      rows: shown.map((row) => ({ ...dotOf(row), ...(row.series !== undefined && { series: row.series }) })),
     },
   ];
 }
