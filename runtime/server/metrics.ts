@@ -68,6 +68,13 @@ class Metrics implements SiteMetrics {
     registers: [this.#registry],
   });
 
+  readonly #drift = new Gauge({
+    name: 'edge_detect_drift',
+    help: '1 while scores, or their standard deviations, have left what was learned; 0 since they came back',
+    labelNames: ['camera', 'light', 'measure'],
+    registers: [this.#registry],
+  });
+
   constructor(version: string) {
     collectDefaultMetrics({ register: this.#registry });
     const info = new Gauge({
@@ -99,6 +106,10 @@ class Metrics implements SiteMetrics {
 
   accept(event: Parameters<SiteSink['accept']>[0]): void {
     this.#events.inc({ camera: event.camera, kind: event.kind });
+    if (event.kind === 'drift') {
+      const { camera, light = 'unknown', measure, state } = event;
+      this.#drift.set({ camera, light, measure }, state === 'begins' ? 1 : 0);
+    }
     if (event.kind !== 'count') return;
     const { camera, place, className } = event;
     this.#objects.set({ camera, place, class: className }, event.count);

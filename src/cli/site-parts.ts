@@ -28,7 +28,8 @@ export interface SiteParts {
 export function openSiteParts(site: Site, classNames: readonly string[]): SiteParts {
   const { events, mqtt, webhook, snapshots, cameras } = site;
   let running: SiteControl | undefined;
-  const messages = mqtt && createMqttSink({ mqtt, classNames, onNotice: say });
+  const messages =
+    mqtt && createMqttSink({ mqtt, classNames, watchesDrift: site.drift !== undefined, onNotice: say });
   const sinks = [
     ...(events ? [createEventsFile({ ...events, onNotice: say })] : []),
     ...(messages ? [messages] : []),

@@ -38,6 +38,15 @@ beforeAll(async () => {
   metrics.watch(control());
   metrics.observe('gate', result());
   metrics.accept({ kind: 'count', atMs: 0, camera: 'gate', place: 'door', className: 'car', count: 2 });
+  metrics.accept({
+    kind: 'drift',
+    atMs: 0,
+    camera: 'gate',
+    state: 'begins',
+    measure: 'score',
+    light: 'night',
+    ...DRIFT,
+  });
   exported = new Map([['up', new Set(ADDED)]]);
   states = new Set();
   for (const line of (await metrics.text()).body.split('\n')) {
@@ -51,6 +60,8 @@ beforeAll(async () => {
   }
   await metrics.close();
 });
+
+const DRIFT = { change: -0.1, psi: 0.4, psiExpected: 0.1, w1: 0.1, w1Expected: 0.02, tracks: 50 };
 
 /** A camera that is live, with one car that the model doubts. */
 function control(): SiteControl {

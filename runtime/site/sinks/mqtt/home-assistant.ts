@@ -44,6 +44,18 @@ export function discoverCamera(camera: string, options: DiscoveryOptions): Disco
   ];
 }
 
+/** Whether scores have left what was learned. */
+export function discoverDrift(camera: string, options: DiscoveryOptions): Discovery {
+  return [
+    config('binary_sensor', camera, 'drift', options, {
+      name: 'Score drift',
+      device_class: 'problem',
+      entity_category: 'diagnostic',
+      state_topic: options.topics.of(camera, 'drift', 'state'),
+    }),
+  ];
+}
+
 /** How many of a class a camera sees, and whether any. */
 export function discoverClass(camera: string, className: string, options: DiscoveryOptions): Discovery {
   const topic = options.topics.count(camera, className);

@@ -7,7 +7,13 @@ import type { SiteSink } from '../../run-site.ts';
 import type { SiteMqtt } from '../../site.ts';
 import { leastScore } from '../../thresholds.ts';
 import { CommandFault, type MessageControl, obey, shorten } from './commands.ts';
-import { type Discovery, type DiscoveryOptions, discoverCamera, discoverClass } from './home-assistant.ts';
+import {
+  type Discovery,
+  type DiscoveryOptions,
+  discoverCamera,
+  discoverClass,
+  discoverDrift,
+} from './home-assistant.ts';
 import { BrokerLink } from './link.ts';
 import { clipForm, driftForm, eventForm, objectForm, statsForm } from './payloads.ts';
 import { createTopics, type Topics } from './topics.ts';
@@ -16,6 +22,8 @@ export interface MqttSinkOptions {
   readonly mqtt: SiteMqtt;
   /** Of the model: the classes that thresholds may be set for. */
   readonly classNames: readonly string[];
+  /** The site watches for drift: then its state is said, too. Default false. */
+  readonly watchesDrift?: boolean;
   /** Told of what an operator should know, without secrets: outages, bad commands. */
   readonly onNotice: (message: string) => void;
   /** Between two messages on `stats`. Default 60. */
@@ -54,6 +62,8 @@ class Messages implements MqttSink {
   readonly #discovery: DiscoveryOptions | undefined;
   /** Topic → who counts → how many: cameras may share a zone. */
   readonly #counts = new Map<string, Map<string, number>>();
+  /** Camera → what has drifted: light and measure. */
+  readonly #drifts = new Map<string, Set<string>>();
   /** Camera → topics that Home Assistant finds it by. */
   readonly #discovered = new Map<string, Set<string>>();
   readonly #known = new Set<string>();
@@ -150,6 +160,7 @@ class Messages implements MqttSink {
         return;
       case 'drift':
         this.#tell(of(event.camera, 'drift'), driftForm(event));
+        this.#drift(event);
         return;
       case 'notice':
         this.#tell(of(event.camera, 'notice'), { time, message: redactCredentials(event.message) });
@@ -177,7 +188,16 @@ class Messages implements MqttSink {
     }
     if (this.#discovery === undefined) return;
     this.#discover(camera, discoverCamera(camera, this.#discovery));
+    if (this.#options.watchesDrift === true) this.#discover(camera, discoverDrift(camera, this.#discovery));
     for (const className of classes ?? []) this.#discoverClass(camera, className);
+  }
+
+  #drift({ camera, light = UNKNOWN, measure, state }: Extract<SiteEvent, { kind: 'drift' }>): void {
+    const drifted = this.#drifts.get(camera) ?? new Set<string>();
+    this.#drifts.set(camera, drifted);
+    if (state === 'begins') drifted.add(`${light}/${measure}`);
+    else drifted.delete(`${light}/${measure}`);
+    this.#link.say(this.#topics.of(camera, 'drift', 'state'), drifted.size > 0 ? 'ON' : 'OFF');
   }
 
   #discoverClass(camera: string, className: string): void {
@@ -198,6 +218,7 @@ class Messages implements MqttSink {
   #forget(camera: string): void {
     this.#known.delete(camera);
     this.#lights.delete(camera);
+    this.#drifts.delete(camera);
     this.#link.forget((topic) => topic.startsWith(`${this.#topics.of(camera)}/`));
     this.#link.forget((topic) => this.#discovered.get(camera)?.has(topic) === true);
     this.#discovered.delete(camera);
@@ -210,6 +231,7 @@ class Messages implements MqttSink {
     this.#link.say(of(name, 'enabled', 'state'), enabled ? 'ON' : 'OFF');
     if (light !== undefined || control.camera(name)?.light !== undefined)
       this.#link.say(of(name, 'light'), light ?? UNKNOWN);
+    if (this.#options.watchesDrift === true) this.#link.sayFirst(of(name, 'drift', 'state'), 'OFF');
     this.#sayThresholds(name, light);
   }
 

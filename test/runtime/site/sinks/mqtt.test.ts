@@ -220,6 +220,7 @@ describe.skipIf(!mosquittoAvailable)(`a site on a broker${mosquittoNote}`, () =>
     const retained = await broker.retained();
     expect(Object.fromEntries(retained)).toMatchObject({
       'edge/available': 'online',
+      'edge/gate/drift/state': 'ON',
       'edge/gate/state': 'live',
       'edge/gate/enabled/state': 'ON',
       'edge/gate/light': 'night',
@@ -406,7 +407,10 @@ describe.skipIf(!mosquittoAvailable)(`a site on a broker${mosquittoNote}`, () =>
   });
 
   it('is found by Home Assistant', async () => {
-    const { sink } = open(broker.url, { mqtt: { homeAssistant: { prefix: 'homeassistant' } } });
+    const { sink } = open(broker.url, {
+      mqtt: { homeAssistant: { prefix: 'homeassistant' } },
+      watchesDrift: true,
+    });
     sink.accept({
       kind: 'count',
       place: 'gate',
@@ -417,7 +421,7 @@ describe.skipIf(!mosquittoAvailable)(`a site on a broker${mosquittoNote}`, () =>
     });
     const found = async () =>
       [...(await broker.retained())].filter(([topic]) => topic.startsWith('homeassistant/'));
-    await eventually(async () => (await found()).length === 11);
+    await eventually(async () => (await found()).length === 12);
     const configs = new Map((await found()).map(([topic, text]) => [topic, JSON.parse(text)]));
     expect([...configs.keys()].sort()).toEqual([
       'homeassistant/binary_sensor/edge_gate/all/config',
@@ -425,6 +429,7 @@ describe.skipIf(!mosquittoAvailable)(`a site on a broker${mosquittoNote}`, () =>
       'homeassistant/binary_sensor/edge_gate/class_person/config',
       'homeassistant/binary_sensor/edge_gate/class_traffic_light/config',
       'homeassistant/binary_sensor/edge_gate/connected/config',
+      'homeassistant/binary_sensor/edge_gate/drift/config',
       'homeassistant/sensor/edge_gate/class_car/config',
       'homeassistant/sensor/edge_gate/class_person/config',
       'homeassistant/sensor/edge_gate/class_traffic_light/config',
@@ -432,7 +437,7 @@ describe.skipIf(!mosquittoAvailable)(`a site on a broker${mosquittoNote}`, () =>
       'homeassistant/sensor/edge_gate/state/config',
       'homeassistant/switch/edge_gate/enabled/config',
     ]);
-    expect(new Set([...configs.values()].map((config) => config['unique_id'])).size).toBe(11);
+    expect(new Set([...configs.values()].map((config) => config['unique_id'])).size).toBe(12);
     // Every topic that is promised has a value.
     const retained = await broker.retained();
     for (const config of configs.values()) {
