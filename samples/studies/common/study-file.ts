@@ -54,6 +54,16 @@ export interface StudyVerdict {
   readonly because: string;
   /** What the product does because of it. */
   readonly default: string;
+  /** Options that `default` is about, as they stand where nothing is said: a test holds them to the code. */
+  readonly options?: readonly StudyOption[];
+}
+
+/** An option of a command, under its name on the command line. */
+export interface StudyOption {
+  readonly command: string;
+  readonly key: string;
+  /** `not set` where the option is off until it is named. */
+  readonly value: string | number | boolean;
 }
 
 /** A set and the host whose features were taken from it. */
