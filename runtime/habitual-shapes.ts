@@ -1,6 +1,8 @@
 // Detections in the shapes that other tools read: one place, so that a row means the same in a file and in a program.
+
 import { type Box, clipBox, type Detection, type Size } from '#core';
-import { type DetectionForm, detectionForm, round, significant } from './sinks/result-form.ts';
+import { toDecimals } from './decimals.ts';
+import { type DetectionForm, detectionForm, significant } from './sinks/result-form.ts';
 
 /** `[x, y, width, height]` in px, x and y of the top left corner: boxes as COCO and OpenCV have them. */
 export function toXywh({ x1, y1, x2, y2 }: Box<'frame'>): readonly [number, number, number, number] {
@@ -48,8 +50,8 @@ export function toCocoRow(
   return {
     image_id: imageId,
     category_id: categoryIds?.[classId] ?? classId,
-    bbox: toXywh(box).map((value) => round(value, 3)),
-    score: round(score, 5),
+    bbox: toXywh(box).map((value) => toDecimals(value, 3)),
+    score: toDecimals(score, 5),
     ...(scoreVariance === undefined ? {} : { score_var: significant(scoreVariance) }),
     ...(scoreVarianceEpistemic === undefined
       ? {}
@@ -80,7 +82,7 @@ export function toYoloRow(
     (inside.y2 - inside.y1) / height,
     ...(saveConf ? [score] : []),
   ];
-  return [classId, ...numbers.map((number) => round(number, 6))].join(' ');
+  return [classId, ...numbers.map((number) => toDecimals(number, 6))].join(' ');
 }
 
 /** All detections of a picture as columns, named as supervision's `Detections` names them. K detections. */

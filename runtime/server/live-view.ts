@@ -1,7 +1,9 @@
 // What a page shows of the cameras: the latest boxes of each, and pictures for those who look at them. A picture is
 // encoded only while somebody looks, and once for all of them.
+
 import type { Size } from '#core';
 import { encodePicture } from '#data/images';
+import { toDecimals } from '../decimals.ts';
 import type { DetectionResult } from '../detections.ts';
 import type { Corners } from '../site/object-track.ts';
 
@@ -81,18 +83,14 @@ function seenFrame(camera: string, { frame, size, detections, light }: Detection
     boxes: detections.map(({ trackId, className, score, scoreVariance, box, boxVariance }) => ({
       ...(trackId !== undefined && { trackId }),
       className,
-      score: round(score, 3),
-      ...(scoreVariance !== undefined && { scoreStd: round(Math.sqrt(scoreVariance), 3) }),
-      box: corners(box, (value) => round(value, 1)),
-      ...(boxVariance && { boxSigma: corners(boxVariance, (value) => round(Math.sqrt(value), 2)) }),
+      score: toDecimals(score, 3),
+      ...(scoreVariance !== undefined && { scoreStd: toDecimals(Math.sqrt(scoreVariance), 3) }),
+      box: corners(box, (value) => toDecimals(value, 1)),
+      ...(boxVariance && { boxSigma: corners(boxVariance, (value) => toDecimals(Math.sqrt(value), 2)) }),
     })),
   };
 }
 
 function corners({ x1, y1, x2, y2 }: Corners, change: (value: number) => number): Corners {
   return { x1: change(x1), y1: change(y1), x2: change(x2), y2: change(y2) };
-}
-
-function round(value: number, digits: number): number {
-  return Number(value.toFixed(digits));
 }

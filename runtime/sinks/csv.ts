@@ -1,6 +1,7 @@
 // One row per detection for spreadsheets and pandas (RFC 4180).
+import { toDecimals } from '../decimals.ts';
 import type { LineOutput } from './line-output.ts';
-import { detectionForm, round } from './result-form.ts';
+import { detectionForm } from './result-form.ts';
 import type { FrameResult, Sink } from './sink.ts';
 
 const COLUMNS = [
@@ -47,7 +48,7 @@ export function createCsv(output: LineOutput): Sink {
 type Field = string | number | undefined;
 
 function rowsOf({ frame, detections }: FrameResult): readonly (readonly Field[])[] {
-  const pts = frame.ptsSeconds === undefined ? undefined : round(frame.ptsSeconds, 6);
+  const pts = frame.ptsSeconds === undefined ? undefined : toDecimals(frame.ptsSeconds, 6);
   return detections.map((detection) => {
     const {
       name,

@@ -1,5 +1,7 @@
 // The shape of a result for machines: one object per frame or picture, one entry per detection.
+
 import type { Box, BoxVariance, Detection } from '#core';
+import { toDecimals } from '../decimals.ts';
 import type { FrameResult } from './sink.ts';
 
 /**
@@ -49,7 +51,7 @@ export function streamForm({ frame, size, detections, light }: FrameResult): Str
   return {
     stream: frame.source,
     frame: frame.index,
-    pts_s: frame.ptsSeconds === undefined ? null : round(frame.ptsSeconds, 6),
+    pts_s: frame.ptsSeconds === undefined ? null : toDecimals(frame.ptsSeconds, 6),
     width: size.width,
     height: size.height,
     ...(light === undefined ? {} : { light }),
@@ -74,9 +76,9 @@ export function detectionForm(detection: Detection): DetectionForm {
   return {
     name: detection.className,
     class: detection.classId,
-    confidence: round(score, 5),
-    ...(rawScore === score ? {} : { raw_confidence: round(rawScore, 5) }),
-    box: eachCorner(box, (value) => round(value, 2)),
+    confidence: toDecimals(score, 5),
+    ...(rawScore === score ? {} : { raw_confidence: toDecimals(rawScore, 5) }),
+    box: eachCorner(box, (value) => toDecimals(value, 2)),
     ...(trackId === undefined ? {} : { track_id: trackId }),
     ...(scoreVariance === undefined ? {} : { score_var: significant(scoreVariance) }),
     ...(scoreVarianceEpistemic === undefined
@@ -91,10 +93,6 @@ function eachCorner(
   map: (value: number) => number,
 ): CornersForm {
   return { x1: map(x1), y1: map(y1), x2: map(x2), y2: map(y2) };
-}
-
-export function round(value: number, decimals: number): number {
-  return Number(value.toFixed(decimals));
 }
 
 /** Variances span many powers of ten: 4 digits that count, however small. */

@@ -1,7 +1,9 @@
 // From boxes with track ids to events that a house can listen to: an object comes, changes, goes, enters and leaves
 // zones, crosses lines. A box is a sample; only a track whose samples agree is an object.
+
 import type { Detection, Size } from '#core';
 import { isInside } from '#core';
+import { toDecimals } from '../decimals.ts';
 import type { SiteEvent, SiteObject } from './events.ts';
 import { type Corners, footOf, ObjectTrack, type TrackStep } from './object-track.ts';
 import type { ClassFilter, SiteCamera } from './site.ts';
@@ -202,11 +204,11 @@ class Life implements ObjectEvents {
       id: `${camera}-${track.startMs}-${track.trackId}`,
       camera,
       className: track.className,
-      score: round(latest.score, 4),
-      ...(scoreVariance !== undefined && { scoreStd: round(Math.sqrt(scoreVariance), 4) }),
-      medianScore: round(track.medianScore, 4),
-      ...(medianStd !== undefined && { medianStd: round(medianStd, 4) }),
-      topScore: round(track.topScore, 4),
+      score: toDecimals(latest.score, 4),
+      ...(scoreVariance !== undefined && { scoreStd: toDecimals(Math.sqrt(scoreVariance), 4) }),
+      medianScore: toDecimals(track.medianScore, 4),
+      ...(medianStd !== undefined && { medianStd: toDecimals(medianStd, 4) }),
+      topScore: toDecimals(track.topScore, 4),
       box: cornersOf(latest.box),
       ...(boxVariance && { boxSigma: sigmaOf(boxVariance) }),
       startMs: track.startMs,
@@ -246,16 +248,11 @@ class Life implements ObjectEvents {
 }
 
 function cornersOf({ x1, y1, x2, y2 }: Corners): Corners {
-  return { x1: round(x1, 2), y1: round(y1, 2), x2: round(x2, 2), y2: round(y2, 2) };
-}
-
-/** More digits than a sensor has would only fill the disk. */
-function round(value: number, digits: number): number {
-  return Number(value.toFixed(digits));
+  return { x1: toDecimals(x1, 2), y1: toDecimals(y1, 2), x2: toDecimals(x2, 2), y2: toDecimals(y2, 2) };
 }
 
 function sigmaOf(variance: Corners): Corners {
-  const sigma = (value: number) => round(Math.sqrt(Math.max(0, value)), 2);
+  const sigma = (value: number) => toDecimals(Math.sqrt(Math.max(0, value)), 2);
   return {
     x1: sigma(variance.x1),
     y1: sigma(variance.y1),

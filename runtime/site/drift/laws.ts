@@ -1,6 +1,8 @@
 // Whether the scores of a window follow the law of the reference. Boxes of one track are not independent, so tracks are
 // what is exchanged between the two for the law of PSI and W1 without any change.
+
 import { distributionShift, type NoVerdict, noVerdict } from '#core';
+import { toDecimals } from '../../decimals.ts';
 
 export type DriftMeasure = 'score' | 'std';
 
@@ -60,11 +62,11 @@ export function compareLaws(
   return {
     kind: 'verdict',
     place: chance > INSIDE || !matters ? 'inside' : chance <= OUTSIDE ? 'outside' : 'between',
-    psi: round(psi.value),
-    psiExpected: round(psi.nullExpectation),
-    w1: round(w1.value / scale),
-    w1Expected: round(w1.nullExpectation / scale),
-    change: meanChange.kind === 'estimate' ? round(meanChange.value / scale) : 0,
+    psi: toDecimals(psi.value, 4),
+    psiExpected: toDecimals(psi.nullExpectation, 4),
+    w1: toDecimals(w1.value / scale, 4),
+    w1Expected: toDecimals(w1.nullExpectation / scale, 4),
+    change: meanChange.kind === 'estimate' ? toDecimals(meanChange.value / scale, 4) : 0,
     tracks: now.length,
   };
 }
@@ -75,8 +77,4 @@ function groupsOf(tracks: readonly TrackLaw[], measure: DriftMeasure) {
     const values = track[measure];
     return values.length === 0 ? [] : { values: values.map((value) => value * scale), stratum: '' };
   });
-}
-
-function round(value: number): number {
-  return Number(value.toFixed(4));
 }

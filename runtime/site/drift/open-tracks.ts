@@ -1,4 +1,5 @@
 // Boxes of the objects that are there, one a second at most: frames of one track say the same again and again.
+import { toDecimals } from '../../decimals.ts';
 import type { SeenObject } from '../sinks/object-pictures.ts';
 import { EvenSample } from './even-sample.ts';
 import type { TrackLaw } from './laws.ts';
@@ -43,14 +44,9 @@ export class OpenTracks {
     if (kept.length === 0) return [];
     return [
       {
-        score: kept.map(({ score }) => round(score)),
-        std: kept.flatMap(({ std }) => (std === undefined ? [] : round(Math.min(0.5, std)))),
+        score: kept.map(({ score }) => toDecimals(score, 3)),
+        std: kept.flatMap(({ std }) => (std === undefined ? [] : toDecimals(Math.min(0.5, std), 3))),
       },
     ];
   }
-}
-
-/** Finer than any law can be told apart at these numbers of tracks, and short in the file. */
-function round(value: number): number {
-  return Number(value.toFixed(3));
 }

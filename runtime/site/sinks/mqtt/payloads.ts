@@ -1,4 +1,5 @@
 // What is said of objects: Frigate's field names where it has them, ours beside them.
+import { toDecimals } from '../../../decimals.ts';
 import type { CameraStatus } from '../../camera.ts';
 import type { SiteEvent, SiteObject } from '../../events.ts';
 import type { MessageControl } from './commands.ts';
@@ -16,8 +17,8 @@ export function objectForm(object: SiteObject): Readonly<Record<string, unknown>
     camera: object.camera,
     frame_time: object.lastMs / 1000,
     label: object.className,
-    score: round(object.score),
-    top_score: round(object.topScore),
+    score: toDecimals(object.score, 4),
+    top_score: toDecimals(object.topScore, 4),
     box: [x1, y1, x2, y2].map(Math.round),
     area: Math.round((x2 - x1) * (y2 - y1)),
     current_zones: object.zones,
@@ -28,9 +29,11 @@ export function objectForm(object: SiteObject): Readonly<Record<string, unknown>
     has_clip: false,
     frames: object.frames,
     score_std: orNull(object.scoreStd),
-    median_score: round(object.medianScore),
+    median_score: toDecimals(object.medianScore, 4),
     median_std: orNull(object.medianStd),
-    box_sigma: boxSigma ? [boxSigma.x1, boxSigma.y1, boxSigma.x2, boxSigma.y2].map(round) : null,
+    box_sigma: boxSigma
+      ? [boxSigma.x1, boxSigma.y1, boxSigma.x2, boxSigma.y2].map((value) => toDecimals(value, 4))
+      : null,
     light: object.light ?? null,
     review: object.review,
     snapshot: object.snapshot ?? null,
@@ -96,9 +99,5 @@ function cameraForm(status: CameraStatus): Readonly<Record<string, unknown>> {
 }
 
 function orNull(value: number | undefined): number | null {
-  return value === undefined ? null : round(value);
-}
-
-function round(value: number): number {
-  return Math.round(value * 1e4) / 1e4;
+  return value === undefined ? null : toDecimals(value, 4);
 }
