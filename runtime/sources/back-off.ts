@@ -15,6 +15,7 @@ const ONCE_TAKEN_PATIENT_AFTER = 60;
 const PATIENT_MS = 15_000;
 /** A decoder needs half of it to start on a busy machine. */
 const LEAST_ANSWER_MS = 1500;
+const PATIENT_TRY = 10;
 /** Between the end of a try and the next one, however long that try took. */
 const LEAST_PAUSE_MS = 250;
 
@@ -43,7 +44,7 @@ export function retryDelayMs(
 
 /**
  * A camera that hangs takes a connection and never answers. One that answered in `usualMs` before is given four times
- * that, and is then asked again; every fourth try it is given all the time, in case it has become slow.
+ * that, and is then asked again; every tenth try it is given all the time, in case it has become slow.
  * @param failures tries in a row without a frame
  * @param startLimitMs that a first picture may take
  * @returns ms until the camera must have answered; undefined where none was heard before
@@ -54,5 +55,7 @@ export function answerLimitMs(
   startLimitMs: number,
 ): number | undefined {
   if (usualMs === undefined) return undefined;
-  return failures % 4 === 3 ? startLimitMs : Math.min(startLimitMs, Math.max(LEAST_ANSWER_MS, 4 * usualMs));
+  return failures % PATIENT_TRY === PATIENT_TRY - 1
+    ? startLimitMs
+    : Math.min(startLimitMs, Math.max(LEAST_ANSWER_MS, 4 * usualMs));
 }
