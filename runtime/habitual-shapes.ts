@@ -1,5 +1,4 @@
 // Detections in the shapes that other tools read: one place, so that a row means the same in a file and in a program.
-
 import { type Box, clipBox, type Detection, type Size } from '#core';
 import { toDecimals } from './decimals.ts';
 import { type DetectionForm, detectionForm, significant } from './sinks/result-form.ts';

@@ -1,6 +1,5 @@
 // What a page shows of the cameras: the latest boxes of each, and pictures for those who look at them. A picture is
 // encoded only while somebody looks, and once for all of them.
-
 import type { Size } from '#core';
 import { encodePicture } from '#data/images';
 import { toDecimals } from '../decimals.ts';

@@ -1,5 +1,4 @@
 // The shape of a result for machines: one object per frame or picture, one entry per detection.
-
 import type { Box, BoxVariance, Detection } from '#core';
 import { toDecimals } from '../decimals.ts';
 import type { FrameResult } from './sink.ts';

@@ -1,6 +1,5 @@
 // From boxes with track ids to events that a house can listen to: an object comes, changes, goes, enters and leaves
 // zones, crosses lines. A box is a sample; only a track whose samples agree is an object.
-
 import type { Detection, Size } from '#core';
 import { isInside } from '#core';
 import { toDecimals } from '../decimals.ts';

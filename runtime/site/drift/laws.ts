@@ -1,6 +1,5 @@
 // Whether the scores of a window follow the law of the reference. Boxes of one track are not independent, so tracks are
 // what is exchanged between the two for the law of PSI and W1 without any change.
-
 import { distributionShift, type NoVerdict, noVerdict } from '#core';
 import { toDecimals } from '../../decimals.ts';
 
