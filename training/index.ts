@@ -40,6 +40,7 @@ export type { SigmoidLossName } from './losses/sigmoid.ts';
 export { createSigmoidLoss } from './losses/sigmoid.ts';
 export type { SoftmaxLossName, SoftmaxLossOptions } from './losses/softmax.ts';
 export { createSoftmaxLoss } from './losses/softmax.ts';
+export { createTwoHotLoss, scorePosition } from './losses/two-hot.ts';
 export type {
   ClassLoss,
   FrozenFactors,

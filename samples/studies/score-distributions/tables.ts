@@ -1,0 +1,327 @@
+// What was measured under all seeds, as rows of tables with one value per seed.
+import {
+  type RowPlace,
+  type StudyColumn,
+  type StudyRow,
+  type StudyTable,
+  seedRow,
+} from '../common/study-file.ts';
+import { BINS_TABLE, LABELS_TABLE, WEIGHTS_TABLE } from './arms.ts';
+import type { HeadCost } from './cost.ts';
+import { errata } from './errata.ts';
+import type { Measured } from './seed.ts';
+
+export interface Found {
+  readonly seeds: number;
+  readonly measured: readonly Measured[];
+  readonly costs: readonly HeadCost[];
+}
+
+interface Part {
+  readonly tables: readonly StudyTable[];
+  readonly rows: readonly StudyRow[];
+}
+
+/** A table of figures, and where it has a base, a second one of the differences from it under the same seed. */
+interface TableForm {
+  readonly table: string;
+  readonly title: string;
+  readonly section: string;
+  readonly text: string;
+  readonly columns: readonly StudyColumn[];
+  readonly base?: string;
+  readonly folded?: boolean;
+}
+
+const ARM_COLUMNS: readonly StudyColumn[] = [
+  { figure: 'ap50', title: 'AP50' },
+  { figure: 'ap', title: 'AP' },
+  { figure: 'dEce', title: 'D-ECE' },
+  { figure: 'laEce0', title: 'LaECE0' },
+  { figure: 'laEce0Platt', title: 'LaECE0, Platt' },
+  { figure: 'best signed', title: 'score − IoU, best boxes' },
+];
+
+const VARIANCE_COLUMNS: readonly StudyColumn[] = [
+  { figure: 'excess .1', title: 'excess and error, ≥ .1' },
+  { figure: 'excess .01', title: '≥ .01' },
+  { figure: 'variance overstates', title: 'variance / squared error', digits: 2 },
+];
+
+const LOSS_COLUMNS: readonly StudyColumn[] = [
+  { figure: 'gap', title: 'held-out loss over training loss' },
+  { figure: 'rise', title: 'last over lowest held-out loss' },
+  { figure: 'unrest', title: 'unrest of the training loss' },
+];
+
+/** In the tables of differences these are drawn. */
+const DRAWN: Readonly<Record<string, string>> = {
+  ap50: 'difference under the same seed; larger is better',
+  laEce0: 'difference under the same seed; smaller is better',
+};
+
+const ARM_TEXT =
+  'One head each on the same cached features; boxes are those of the host. D-ECE: IoU .5, 10 bins, scores of .3 or more. LaECE0: any overlap, 25 bins, scores of .01 or more; both raw. Excess and error: partial correlation of the variance beyond what the bins force with the squared error, a polynomial of the score taken out.';
+
+const LOSS_TEXT =
+  'Losses are of the law alone, per epoch; unrest: mean second difference of the training loss over its mean, 0 where it falls evenly.';
+
+const RULE_COLUMNS: readonly StudyColumn[] = [
+  { figure: 'kept', title: 'boxes kept', digits: 0 },
+  { figure: 'kept by fixed', title: 'by the fixed base', digits: 0 },
+  { figure: 'exchanged', title: 'not in as many by score', digits: 1 },
+  { figure: 'ap50 without a cut', title: 'AP50 without a cut' },
+  { figure: 'ap50', title: 'AP50 of the rule' },
+  { figure: 'ap50 over fixed', title: 'over the fixed base' },
+  { figure: 'ap50 over equal', title: 'over as many boxes', digits: 4 },
+  { figure: 'ap50 over no cut', title: 'over no cut' },
+  { figure: 'recall over equal', title: 'recall over as many', digits: 4 },
+  { figure: 'precision over equal', title: 'precision over as many', digits: 4 },
+  { figure: 'far recall over fixed', title: 'far recall over the fixed base' },
+  { figure: 'far recall over equal', title: 'over as many', digits: 4 },
+  { figure: 'near recall over equal', title: 'near recall over as many', digits: 4 },
+];
+
+const RULE_TEXT =
+  'Keep E > base − 0.3 Var, against E > base (as the note compares), against the fixed threshold that keeps as many boxes in this slice, and against the whole list. Lights are those of the table beside the pictures; far: objects below 32 × 32 px.';
+
+const FORMS: readonly TableForm[] = [
+  {
+    table: BINS_TABLE.table,
+    title: 'Number of bins',
+    section: 'Bins',
+    text: `${ARM_TEXT} ${LOSS_TEXT}`,
+    columns: [...ARM_COLUMNS, ...VARIANCE_COLUMNS, ...LOSS_COLUMNS],
+    base: BINS_TABLE.rows[0]!.row,
+  },
+  {
+    table: 'decode',
+    title: 'How the law is read',
+    section: 'Decoding',
+    text: 'The same boxes of the default head, before suppression, with the expectation, the peak, the peak with equal ones ordered by the expectation, or the median as score. Nothing is trained anew.',
+    columns: [
+      ...ARM_COLUMNS.slice(0, 4),
+      { figure: 'signed', title: 'score − IoU' },
+      { figure: 'boxes above 0', title: 'boxes above 0 a picture', digits: 0 },
+    ],
+    base: 'expectation',
+  },
+  {
+    table: LABELS_TABLE.table,
+    title: 'Labels and focal factor',
+    section: 'Labels',
+    text: `Quality: the aligned quality of assigned anchors. Smoothed: .95 / .05, and .8 below IoU .5. Hard: 1 / 0. ${ARM_TEXT}`,
+    columns: [...ARM_COLUMNS, ...VARIANCE_COLUMNS],
+    base: LABELS_TABLE.rows[0]!.row,
+  },
+  {
+    table: WEIGHTS_TABLE.table,
+    title: 'Weight of the loss',
+    section: 'Weight',
+    text: `All classes of the data, whose loss weighs 0.5 and shares the adapter. With one class AdamW divides any weight out again. ${ARM_TEXT}`,
+    columns: [...ARM_COLUMNS, VARIANCE_COLUMNS[0]!],
+    base: WEIGHTS_TABLE.rows[0]!.row,
+  },
+  ...['quality targets', 'published labels'].map(
+    (targets): TableForm => ({
+      table: `rules, ${targets}`,
+      title: `Dynamic threshold on a head of ${targets}`,
+      section: 'Dynamic threshold',
+      text: RULE_TEXT,
+      columns: RULE_COLUMNS,
+    }),
+  ),
+  {
+    table: 'suppression',
+    title: 'Suppression ordered by E · exp(−2 Var)',
+    section: 'Suppression',
+    text: 'Minus suppression ordered by E; AP without a threshold, recall of as many boxes as there are objects. Head of the default.',
+    columns: [
+      { figure: 'ap50 gain', title: 'AP50', digits: 4, plot: 'difference; larger is better' },
+      { figure: 'ap gain', title: 'AP', digits: 4 },
+      { figure: 'recall gain', title: 'recall', digits: 4 },
+      { figure: 'far recall gain', title: 'recall, far', digits: 4 },
+      { figure: 'near recall gain', title: 'recall, near', digits: 4 },
+    ],
+  },
+  {
+    table: 'laws',
+    title: 'The law in fewer numbers',
+    section: 'Compact laws',
+    text: 'Laws over ten bins of boxes of score .1 or more, and what stands for them. Tails: mean error of P(score above .278, .5, .722), which lie between two bins. Mass outside: beyond 0 and 1. Two answers: share of laws that hesitate between two, how many of these the form still shows, and how often the two flags agree. Impossible: part of the range of the variance that no law of that expectation can have.',
+    columns: [
+      { figure: 'error of E', title: 'error of E', digits: 4 },
+      { figure: 'error of Var', title: 'of Var', digits: 4 },
+      { figure: 'tail low', title: 'of P(≥ .278)' },
+      { figure: 'tail middle', title: 'of P(≥ .5)', plot: 'mean absolute error; smaller is better' },
+      { figure: 'tail high', title: 'of P(≥ .722)' },
+      { figure: 'mass outside', title: 'mass outside' },
+      { figure: 'bimodal', title: 'two answers' },
+      { figure: 'bimodal found', title: 'of them shown' },
+      { figure: 'flag agrees', title: 'flags agree' },
+      { figure: 'impossible', title: 'impossible' },
+    ],
+  },
+  {
+    table: 'passes',
+    title: 'Which part knows what',
+    section: 'DFL and MC dropout',
+    text: 'A head trained without any night picture, with dropout .1 and 8 passes. Law: mean variance of the passes. Dropout: variance of their means. Each is asked to tell the boxes of noisy pictures (standard deviation 25 of 255), of the night, and of another world (blood cells under a microscope) from those of day and dusk on the same held-out cameras: .5 is a guess, and below it the part is smaller there. At equal scores: pairs within a twentieth of the score only. Errors: partial correlation with the squared error, the score taken out. Boxes of score .05 or more.',
+    columns: [
+      { figure: 'boxes', title: 'boxes', digits: 0 },
+      { figure: 'mean score', title: 'score' },
+      { figure: 'mean law', title: 'law', digits: 4 },
+      { figure: 'mean dropout', title: 'dropout', digits: 5 },
+      { figure: 'law tells', title: 'law tells' },
+      { figure: 'dropout tells', title: 'dropout tells' },
+      {
+        figure: 'law tells, equal score',
+        title: 'law, equal scores',
+        plot: 'AUROC at equal scores; .5 is a guess',
+      },
+      {
+        figure: 'dropout tells, equal score',
+        title: 'dropout, equal scores',
+        plot: 'AUROC at equal scores; .5 is a guess',
+      },
+      { figure: 'law − dropout, equal score', title: 'law − dropout' },
+      { figure: 'law and error', title: 'law and error' },
+      { figure: 'dropout and error', title: 'dropout and error' },
+    ],
+  },
+];
+
+export function studyTables(found: Found): Part {
+  const parts = [...FORMS.flatMap((form) => formTables(found, form)), costTables(found), errataTables()];
+  return { tables: parts.flatMap(({ tables }) => tables), rows: parts.flatMap(({ rows }) => rows) };
+}
+
+/** Figures of a row under every seed. */
+export function valuesOf(
+  { measured, seeds }: Found,
+  { table, row, figure }: RowPlace,
+): readonly (number | null)[] {
+  return Array.from({ length: seeds }, (_, seed) => {
+    const one = measured.find((run) => run.table === table && run.row === row && run.seed === seed);
+    return one?.figures[figure] ?? null;
+  });
+}
+
+export function differencesOf(found: Found, place: RowPlace, base: string): readonly (number | null)[] {
+  const other = valuesOf(found, { ...place, row: base });
+  return valuesOf(found, place).map((value, seed) =>
+    value === null || other[seed] == null ? null : value - other[seed],
+  );
+}
+
+function formTables(found: Found, { table, base, columns, ...shown }: TableForm): readonly Part[] {
+  const names = [...new Set(found.measured.filter((run) => run.table === table).map(({ row }) => row))];
+  if (names.length === 0) return [];
+  const known = (rows: readonly StudyRow[]) => rows.filter(({ mean }) => mean !== null);
+  const figures = known(
+    names.flatMap((row) =>
+      columns.map(({ figure }) => seedRow({ table, row, figure }, valuesOf(found, { table, row, figure }))),
+    ),
+  );
+  const own: Part = { tables: [{ table, columns: drawable(columns, figures), ...shown }], rows: figures };
+  if (base === undefined) return [own];
+  const differences = `${table}, minus ${base}`;
+  const rows = known(
+    names
+      .filter((row) => row !== base)
+      .flatMap((row) =>
+        columns.map(({ figure }) =>
+          seedRow({ table: differences, row, figure }, differencesOf(found, { table, row, figure }, base)),
+        ),
+      ),
+  );
+  const drawn = drawable(
+    columns.map((column) => {
+      const plot = DRAWN[column.figure];
+      return plot === undefined ? column : { ...column, plot };
+    }),
+    rows,
+  );
+  const title = `${shown.title}: minus ${base}`;
+  return [
+    own,
+    { tables: [{ table: differences, title, section: shown.section, text: '', columns: drawn }], rows },
+  ];
+}
+
+/** Few pictures can leave a column without a figure: it is not drawn then. */
+function drawable(columns: readonly StudyColumn[], rows: readonly StudyRow[]): readonly StudyColumn[] {
+  return columns.map(({ plot, ...column }) => {
+    const hasFigures = rows.some(({ figure }) => figure === column.figure);
+    return plot !== undefined && hasFigures ? { ...column, plot } : column;
+  });
+}
+
+/** Sizes are counted and compared; times belong to the machine, and stand in words. */
+function costTables({ costs }: Found): Part {
+  const table = 'cost';
+  const columns: readonly StudyColumn[] = [
+    { figure: 'channels a place', title: 'channels a place', digits: 0 },
+    { figure: 'parameters', title: 'parameters of the model', digits: 0 },
+    { figure: 'bytes of the file', title: 'bytes of the file', digits: 0 },
+  ];
+  return {
+    tables: [
+      {
+        table,
+        title: 'Cost of the head',
+        section: 'Cost',
+        text: 'The same host and adapter, and a score in one channel, or as a law over bins. CPU time on this machine, turn by turn in one run, over that of one channel (95 % interval over resampled rounds); no other machine needs to give the same.',
+        columns,
+        words: {
+          columns: ['bins', 'CPU time'],
+          rows: costs.map(({ bins, cpuMs, added }) => [
+            nameOfCost(bins),
+            `${cpuMs.toFixed(1)} ms${bins === 1 ? '' : `, ${percent(added[0])} (${percent(added[1])} to ${percent(added[2])})`}`,
+          ]),
+        },
+      },
+    ],
+    rows: costs.flatMap(({ bins, figures }) =>
+      columns.map(({ figure }) =>
+        seedRow({ table, row: nameOfCost(bins), figure }, [figures[figure] ?? null]),
+      ),
+    ),
+  };
+}
+
+const nameOfCost = (bins: number) => (bins === 1 ? 'one channel' : `${bins} bins`);
+
+export function percent(share: number): string {
+  return `${share < 0 ? '−' : '+'}${Math.abs(100 * share).toFixed(1)} %`;
+}
+
+function errataTables(): Part {
+  const table = 'errata';
+  const found = errata();
+  const short = (value: number | null) =>
+    value === null ? 'no number' : value === 0 ? '0' : String(Number(value.toPrecision(5)));
+  return {
+    tables: [
+      {
+        table,
+        title: 'Errata of the note',
+        section: 'Errata',
+        text: "What the note says, and the figures that say otherwise, computed by the product's own code.",
+        columns: [],
+        words: {
+          columns: ['', 'said', 'found', 'figures'],
+          rows: found.map(({ id, said, found: truth, figures }) => [
+            id,
+            said,
+            truth,
+            figures.map(({ figure, value }) => `${figure}: ${short(value)}`).join('; '),
+          ]),
+        },
+      },
+    ],
+    rows: found.flatMap(({ id, figures }) =>
+      figures.map(({ figure, value }) => seedRow({ table, row: id, figure }, [value])),
+    ),
+  };
+}
