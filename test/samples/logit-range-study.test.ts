@@ -1,12 +1,12 @@
 // The study of logit ranges: its errata against vectors that another program computed, its splits, its maps of rows, and
 // a run on the sample world whose figures are no science but must be complete.
 import { spawn } from 'node:child_process';
-import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { afterAll, describe, expect, it } from 'vitest';
-import type { StudyFile } from '../../samples/studies/common/study-file.ts';
+import { readStudyFile } from '../../samples/studies/common/study-file.ts';
 import {
   correlation,
   partialRankCorrelation,
@@ -220,7 +220,7 @@ describe('the command', () => {
     const { code, stderr, stdout } = await run(`out=${out}`);
     expect(stderr).toMatch(/sample world.*weaker than real ones/s);
     expect(code).toBe(0);
-    const file = JSON.parse(readFileSync(out, 'utf8')) as StudyFile;
+    const file = await readStudyFile(out);
     expect(file.setting).toMatchObject({ seeds: 1, epochs: 1, adaptEpochs: 1 });
     const figure = (row: string, name: string) =>
       file.rows.find((one) => one.table === 'night, CE, unseen' && one.row === row && one.figure === name)
@@ -236,14 +236,14 @@ describe('the command', () => {
     expect(figure('sals', 'accuracy')).toBe(figure('none', 'accuracy'));
     expect(figure('Platt', 'ap50')).toBeCloseTo(figure('none', 'ap50')!, 12);
     expect(figure('Platt', 'range')).toBeUndefined();
-    expect(file.verdicts).toHaveLength(10);
+    expect(file.verdicts).toHaveLength(11);
     expect(stdout).toContain('C1: penalty of two samples');
   });
 });
 
 function run(...words: readonly string[]): Promise<{ code: number | null; stdout: string; stderr: string }> {
   const main = fileURLToPath(new URL('../../dist/samples/studies/logit-range/main.js', import.meta.url));
-  const small = ['seeds=1', 'epochs=1', 'adapt=1', 'variants=0', 'pictures=84'];
+  const small = ['seeds=1', 'epochs=1', 'adapt=1', 'variants=0', 'pictures=84', 'cases=night-ce'];
   const child = spawn(process.execPath, [main, ...small, ...words], {
     stdio: ['ignore', 'pipe', 'pipe'],
     env: { ...process.env, EDGE_DETECT_TEST_DATA: join(scratch, 'none') },

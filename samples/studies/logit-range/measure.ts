@@ -29,15 +29,17 @@ import { type Fitted, scoredRows, WAYS, type Way } from './ways.ts';
 
 /** What is adapted to, under which class loss. */
 export interface Case {
+  /** For the command line. */
+  readonly id: string;
   readonly name: string;
   readonly adaptation: Adaptation['name'];
   readonly loss: ClassLossName;
 }
 
 export const CASES: readonly Case[] = [
-  { name: 'night, CE', adaptation: 'night', loss: 'ce' },
-  { name: 'camera, CE', adaptation: 'camera', loss: 'ce' },
-  { name: 'night, BS-GRA', adaptation: 'night', loss: 'bsceGra' },
+  { id: 'night-ce', name: 'night, CE', adaptation: 'night', loss: 'ce' },
+  { id: 'camera-ce', name: 'camera, CE', adaptation: 'camera', loss: 'ce' },
+  { id: 'night-gra', name: 'night, BS-GRA', adaptation: 'night', loss: 'bsceGra' },
 ];
 
 export const SETS = ['unseen', 'adapted'] as const;

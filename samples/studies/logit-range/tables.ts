@@ -16,6 +16,7 @@ const CLASS_COLUMNS = [
   { figure: 'ece 10 bins', title: '10 bins' },
   { figure: 'confidence - accuracy', title: 'confidence − accuracy' },
   { figure: 'nll', title: 'NLL' },
+  { figure: 'anchors', title: 'anchors', digits: 0 },
 ] as const;
 
 const BOX_COLUMNS = [
@@ -151,7 +152,7 @@ const EXPLAINED = ['ece', 'confidence - accuracy'] as const;
 
 export const CORRELATION_TABLE = 'range or norm';
 
-export function correlationTable(found: Found): Part {
+function correlationTable(found: Found): Part {
   const scopes = [
     {
       row: 'heads as trained, all cases',
