@@ -13,8 +13,8 @@ const REFUSED_PATIENT_AFTER = 4;
  */
 const ONCE_TAKEN_PATIENT_AFTER = 60;
 const PATIENT_MS = 15_000;
-/** A decoder needs half of it to start on a busy machine. */
-const LEAST_ANSWER_MS = 1500;
+/** A decoder needs half of it to start on a busy machine; twice it and a key frame are still within 3 s. */
+const LEAST_ANSWER_MS = 1000;
 const PATIENT_TRY = 10;
 /** Between the end of a try and the next one, however long that try took. */
 const LEAST_PAUSE_MS = 250;
@@ -43,7 +43,7 @@ export function retryDelayMs(
 }
 
 /**
- * A camera that hangs takes a connection and never answers. One that answered in `usualMs` before is given four times
+ * A camera that hangs takes a connection and never answers. One that answered in `usualMs` before is given three times
  * that, and is then asked again; every tenth try it is given all the time, in case it has become slow.
  * @param failures tries in a row without a frame
  * @param startLimitMs that a first picture may take
@@ -57,5 +57,5 @@ export function answerLimitMs(
   if (usualMs === undefined) return undefined;
   return failures % PATIENT_TRY === PATIENT_TRY - 1
     ? startLimitMs
-    : Math.min(startLimitMs, Math.max(LEAST_ANSWER_MS, 4 * usualMs));
+    : Math.min(startLimitMs, Math.max(LEAST_ANSWER_MS, 3 * usualMs));
 }

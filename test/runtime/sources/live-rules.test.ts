@@ -60,11 +60,11 @@ describe('retryDelayMs', () => {
 });
 
 describe('answerLimitMs', () => {
-  it('gives a camera four times what it took before, and all the time at every tenth try', () => {
+  it('gives a camera three times what it took before, and all the time at every tenth try', () => {
     expect([0, 8, 9, 10, 19].map((failures) => answerLimitMs(700, failures, 10_000))).toEqual([
-      2800, 2800, 10_000, 2800, 10_000,
+      2100, 2100, 10_000, 2100, 10_000,
     ]);
-    expect([20, 5000].map((usual) => answerLimitMs(usual, 0, 10_000))).toEqual([1500, 10_000]);
+    expect([20, 5000].map((usual) => answerLimitMs(usual, 0, 10_000))).toEqual([1000, 10_000]);
     expect(answerLimitMs(undefined, 0, 10_000)).toBeUndefined();
   });
 });
