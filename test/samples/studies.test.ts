@@ -19,6 +19,7 @@ import { serialize } from '#onnx';
 import { crossCalibrated } from '../../samples/studies/common/cross-fit.ts';
 import type { HeldOut } from '../../samples/studies/common/hold-out.ts';
 import { bestBoxes } from '../../samples/studies/common/quality-figures.ts';
+import { readStudyFile } from '../../samples/studies/common/study-file.ts';
 import { type Run, summarize } from '../../samples/studies/common/summary.ts';
 import { tinyHost } from '../support/tiny-hosts.ts';
 import { writeShapeSet } from '../support/training-sets.ts';
@@ -67,14 +68,9 @@ function runStudy(name: string, ...words: readonly string[]): Promise<Ended> {
   });
 }
 
-interface Results {
-  readonly setting: Readonly<Record<string, unknown>>;
-  readonly runs: readonly Run[];
-}
-
 describe('a study', () => {
-  it('runs every arm under every seed and reports what it measured', { timeout: 120_000 }, async () => {
-    const out = join(scratch, 'published.json');
+  it('runs every arm under every seed and reports what it measured', { timeout: 300_000 }, async () => {
+    const [out, page] = [join(scratch, 'published.json'), join(scratch, 'published.html')];
     const { code, stdout, stderr } = await runStudy(
       'published',
       `data=${data}`,
@@ -83,26 +79,28 @@ describe('a study', () => {
       'epochs=1',
       'variants=0',
       `out=${out}`,
+      `page=${page}`,
     );
     expect(stderr).toMatch(/seed 0, held out c0 c1, default: AP50/);
     expect(stderr).toMatch(/seed 1, held out c2 c3, published: AP50/);
     expect(code).toBe(0);
     for (const arm of ['default', 'published']) expect(stdout).toMatch(new RegExp(`^\\| ${arm} +\\| `, 'm'));
-    const { setting, runs } = JSON.parse(readFileSync(out, 'utf8')) as Results;
-    expect(setting).toMatchObject({ seeds: 2, epochs: 1, host: 'host.onnx' });
-    expect(runs.map(({ arm, seed }) => `${arm} ${seed}`)).toEqual([
-      'default 0',
-      'published 0',
-      'default 1',
-      'published 1',
-    ]);
-    for (const { figures } of runs) {
-      expect(figures['ap50']).toBeGreaterThanOrEqual(0);
-      expect(figures['rule 0.25 exchanged']).toBeLessThanOrEqual(figures['rule 0.25 kept'] ?? -1);
+    const { setting, data: from, rows } = await readStudyFile(out);
+    expect(setting).toMatchObject({ seeds: 2, epochs: 1 });
+    expect(from).toEqual([{ name: 'set', kind: 'given', host: 'host.onnx' }]);
+    for (const arm of ['default', 'published']) {
+      const figure = (name: string) =>
+        rows.find((one) => one.table === 'arms' && one.row === arm && one.figure === name)!;
+      expect(figure('ap50').values).toHaveLength(2);
+      expect(figure('ap50').mean).toBeGreaterThanOrEqual(0);
+      expect(figure('rule 0.25 exchanged').mean).toBeLessThanOrEqual(figure('rule 0.25 kept').mean!);
+      expect(figure('seconds')).toBeUndefined();
     }
+    expect(rows.filter(({ table }) => table === 'differences').map(({ row }) => row)).toContain('published');
+    expect(readFileSync(page, 'utf8')).toContain('Difference from default');
   });
 
-  it('gives lines of JSON, and runs the arms that are named', { timeout: 120_000 }, async () => {
+  it('gives lines of JSON, and runs the arms that are named', { timeout: 300_000 }, async () => {
     const { code, stdout } = await runStudy(
       'losses',
       `data=${data}`,

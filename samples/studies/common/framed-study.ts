@@ -177,7 +177,7 @@ export function printStudy({
     print(`data: ${name}${host ? `, host ${host}` : ''}${weaker ? ` (${weaker})` : ''}`);
   print(`mean (${interval}); ${cost.seconds.toFixed(0)} s, ${cost.cpuSeconds.toFixed(0)} s of CPU`);
   for (const { table, title, text, columns, words } of tables) {
-    print(`\n## ${title}\n\n${text}`);
+    print(`\n## ${title}${text === '' ? '' : `\n\n${text}`}`);
     const lines = namesOf(rows.filter((row) => row.table === table)).map(({ label, of }) => [
       label,
       ...columns.map((column) => cellOf(column, of)),

@@ -3,7 +3,7 @@ import { mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { ConfigError, DataError } from 'edge-detect/core';
 import { countGroups, type Dataset, type LabelledPicture, loadDataset, makeSplits } from 'edge-detect/data';
-import type { StudyOptions } from './options.ts';
+import type { FoundOptions } from './options.ts';
 
 export interface HeldOut {
   /** The two groups that are held out. */
@@ -16,7 +16,7 @@ export interface HeldOut {
 }
 
 /** @throws DataError, ConfigError where the data cannot be read or has too few groups */
-export async function loadStudyData({ data }: StudyOptions): Promise<Dataset> {
+export async function loadStudyData({ data }: FoundOptions): Promise<Dataset> {
   const dataset = await loadDataset(data);
   if (dataset.format === 'yolo') return dataset;
   throw new DataError(`${data}: labels in ${dataset.format} format, a study reads YOLO labels`, {
@@ -27,7 +27,7 @@ export async function loadStudyData({ data }: StudyOptions): Promise<Dataset> {
 /** Writes list files and a data.yaml into `folder`. */
 export async function holdOut(
   dataset: Dataset,
-  options: StudyOptions,
+  options: FoundOptions,
   seed: number,
   folder: string,
 ): Promise<HeldOut> {
@@ -46,7 +46,7 @@ export async function holdOut(
 
 function chooseGroups(
   known: readonly string[],
-  { holdOut, data }: StudyOptions,
+  { holdOut, data }: FoundOptions,
   seed: number,
 ): readonly [string, string] {
   const drawn = holdOut ?? [known[(2 * seed) % known.length], known[(2 * seed + 1) % known.length]];

@@ -2,10 +2,13 @@
 import { ConfigError, nearest } from 'edge-detect/core';
 
 export interface StudyOptions {
-  /** Labelled data: data.yaml or a folder. Its pictures belong to groups (cameras), named before the first `-`. */
-  readonly data: string;
+  /**
+   * Labelled data: data.yaml or a folder. Its pictures belong to groups (cameras), named before the first `-`. Absent
+   * as `model`: the study finds its own.
+   */
+  readonly data?: string;
   /** ONNX file of the frozen host. */
-  readonly model: string;
+  readonly model?: string;
   /** Repetitions: each has its own start, its own order of pictures and its own held-out groups. */
   readonly seeds: number;
   readonly epochs: number;
@@ -18,9 +21,15 @@ export interface StudyOptions {
   readonly classes: 'one' | 'all';
   /** Names of the arms to run; absent: all. */
   readonly arms?: readonly string[];
-  /** JSON file for the results. */
-  readonly out?: string;
+  /** `out`: file for the results, `page`: for a page of them, `check`: committed results to compare with. */
+  readonly results: ReadonlyMap<string, string>;
   readonly json: boolean;
+}
+
+/** With data and host found. */
+export interface FoundOptions extends StudyOptions {
+  readonly data: string;
+  readonly model: string;
 }
 
 const KEYS = [
@@ -34,6 +43,8 @@ const KEYS = [
   'classes',
   'arms',
   'out',
+  'page',
+  'check',
 ] as const;
 
 /** @throws ConfigError naming the word, what was found and what is allowed */
@@ -46,18 +57,17 @@ export function readStudyOptions(
   if (classes !== 'one' && classes !== 'all') {
     throw new ConfigError(`classes=${classes}: expected one or all`, { hint: 'write classes=one' });
   }
-  const [holdOut, arms, out] = [listOf(values, 'hold'), listOf(values, 'arms'), values.get('out')];
+  const [holdOut, arms] = [listOf(values, 'hold'), listOf(values, 'arms')];
   return {
-    data: required(values, 'data'),
-    model: required(values, 'model'),
-    seeds: countOf(values, 'seeds', 3, 1),
+    ...bothOrNone(values),
+    seeds: countOf(values, 'seeds', 5, 1),
     epochs: countOf(values, 'epochs', 8, 1),
     batch: countOf(values, 'batch', 8, 1),
     variants: countOf(values, 'variants', 1, 0),
     classes,
     ...(holdOut && { holdOut }),
     ...(arms && { arms }),
-    ...(out !== undefined && { out }),
+    results: values,
     json: words.includes('--json'),
   };
 }
@@ -71,7 +81,7 @@ function readWords(words: readonly string[]): ReadonlyMap<string, string> {
     if (equals < 0 || !(KEYS as readonly string[]).includes(key)) {
       const near = nearest(key, KEYS);
       throw new ConfigError(`"${word}" is not understood; known: ${KEYS.join('=, ')}=, --json`, {
-        hint: near === undefined ? 'write data=… model=… [seeds=3]' : `did you mean ${near}=…?`,
+        hint: near === undefined ? 'without any option the whole study runs' : `did you mean ${near}=…?`,
       });
     }
     values.set(key, word.slice(equals + 1));
@@ -79,10 +89,13 @@ function readWords(words: readonly string[]): ReadonlyMap<string, string> {
   return values;
 }
 
-function required(values: ReadonlyMap<string, string>, key: string): string {
-  const value = values.get(key);
-  if (value !== undefined && value !== '') return value;
-  throw new ConfigError(`${key}= is missing`, { hint: 'write data=<data.yaml or folder> model=<host.onnx>' });
+function bothOrNone(values: ReadonlyMap<string, string>): Pick<StudyOptions, 'data' | 'model'> {
+  const [data, model] = [values.get('data') || undefined, values.get('model') || undefined];
+  if (data !== undefined && model !== undefined) return { data, model };
+  if (data === undefined && model === undefined) return {};
+  throw new ConfigError(`${data === undefined ? 'data' : 'model'}= is missing`, {
+    hint: 'write data=<data.yaml or folder> model=<host.onnx>, or neither: then the study finds its data',
+  });
 }
 
 function listOf(values: ReadonlyMap<string, string>, key: string): readonly string[] | undefined {

@@ -1,13 +1,19 @@
 // Runs a study: every arm under every seed, one after the other, and tells what came out.
-import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { basename, join } from 'node:path';
 import { ConfigError, EdgeDetectError } from 'edge-detect/core';
+import { fileOfArms } from './arms-file.ts';
+import { committedFile, finishStudy } from './framed-study.ts';
 import { type HeldOut, holdOut, loadStudyData } from './hold-out.ts';
-import { readStudyOptions, type StudyOptions } from './options.ts';
+import { type FoundOptions, readStudyOptions, type StudyOptions } from './options.ts';
 import { print, say } from './output.ts';
+import { findStudyData } from './study-data.ts';
 import { type ArmSummary, type Figures, type Run, summarize } from './summary.ts';
+import type { Column } from './table.ts';
 import { type Arm, type TrainedArm, trainArm } from './train-arm.ts';
+
+const STANDARD_DATA = { name: 'lta_daynight_2021', host: 'yolox_nano.onnx' };
 
 export interface Study {
   readonly name: string;
@@ -16,6 +22,8 @@ export interface Study {
   readonly arms: readonly Arm[];
   /** What a trained arm is measured by, on the held-out cameras. */
   measure(trained: TrainedArm, heldOut: HeldOut, arm: Arm, signal: AbortSignal): Figures | Promise<Figures>;
+  /** Figures that its page shows; all without. */
+  readonly columns?: readonly Column[];
   /** Tables for people. */
   tables(summaries: readonly ArmSummary[]): readonly string[];
 }
@@ -25,9 +33,7 @@ export async function runStudy(study: Study, words: readonly string[]): Promise<
   const interrupt = new AbortController();
   process.once('SIGINT', () => interrupt.abort());
   try {
-    const options = readStudyOptions(words, study);
-    const runs = await runArms(study, options, interrupt.signal);
-    await report(study, options, runs);
+    await runWhole(study, readStudyOptions(words, study), interrupt.signal);
   } catch (error) {
     if (interrupt.signal.aborted) process.exitCode = 130;
     else if (error instanceof EdgeDetectError) {
@@ -37,38 +43,53 @@ export async function runStudy(study: Study, words: readonly string[]): Promise<
   }
 }
 
+async function runWhole(study: Study, given: StudyOptions, signal: AbortSignal): Promise<void> {
+  // A wrong path should not cost half an hour.
+  const committed = await committedFile(given.results);
+  const scratch = await mkdtemp(join(tmpdir(), 'edge-detect-study-'));
+  const [started, cpu] = [performance.now(), process.cpuUsage()];
+  try {
+    const [data] = await findStudyData([STANDARD_DATA], { ...given, scratch });
+    if (data === undefined) throw new Error('a study always finds data');
+    const options = { ...given, data: data.data, model: data.model };
+    const runs = await runArms(study, options, { scratch, signal });
+    const { user, system } = process.cpuUsage(cpu);
+    const cost = { seconds: (performance.now() - started) / 1000, cpuSeconds: (user + system) / 1e6 };
+    await report(study, options, runs);
+    await finishStudy(
+      fileOfArms(study, runs, { setting: settingOf(options), data: [data], cost }),
+      given.results,
+      committed,
+    );
+  } finally {
+    await rm(scratch, { recursive: true, force: true });
+  }
+}
+
 /** Seeds are the outer loop: all arms of a seed read the same cached features. */
-async function runArms(study: Study, options: StudyOptions, signal: AbortSignal): Promise<readonly Run[]> {
+async function runArms(
+  study: Study,
+  options: FoundOptions,
+  { scratch, signal }: { readonly scratch: string; readonly signal: AbortSignal },
+): Promise<readonly Run[]> {
   const arms = chooseArms(study.arms, options.arms);
   const dataset = await loadStudyData(options);
-  const folder = await mkdtemp(join(tmpdir(), 'edge-detect-study-'));
   const runs: Run[] = [];
   const onNote = sayOnce();
-  try {
-    for (let seed = 0; seed < options.seeds; seed++) {
-      const heldOut = await holdOut(dataset, options, seed, join(folder, `data-${seed}`));
-      for (const arm of arms) {
-        const runFolder = join(folder, `run-${seed}-${arm.name}`);
-        const trained = await trainArm(arm, {
-          options,
-          heldOut,
-          seed,
-          folder: runFolder,
-          cacheFolder: join(folder, 'cache'),
-          signal,
-          onNote,
-        });
-        const figures = await study.measure(trained, heldOut, arm, signal);
-        const run = { arm: arm.name, seed, heldOut: heldOut.groups, seconds: trained.seconds, figures };
-        runs.push(run);
-        tellRun(run, trained, options);
-        await rm(runFolder, { recursive: true, force: true });
-      }
+  for (let seed = 0; seed < options.seeds; seed++) {
+    const heldOut = await holdOut(dataset, options, seed, join(scratch, `data-${seed}`));
+    for (const arm of arms) {
+      const folder = join(scratch, `run-${seed}-${arm.name}`);
+      const cacheFolder = join(scratch, 'cache');
+      const trained = await trainArm(arm, { options, heldOut, seed, folder, cacheFolder, signal, onNote });
+      const figures = await study.measure(trained, heldOut, arm, signal);
+      const run = { arm: arm.name, seed, heldOut: heldOut.groups, seconds: trained.seconds, figures };
+      runs.push(run);
+      tellRun(run, trained, options);
+      await rm(folder, { recursive: true, force: true });
     }
-    return runs;
-  } finally {
-    await rm(folder, { recursive: true, force: true });
   }
+  return runs;
 }
 
 /** Hosts say the same of themselves in every run. */
@@ -104,24 +125,31 @@ function tellRun(
   if (json) print(JSON.stringify({ type: 'run', ...run }));
 }
 
-async function report(study: Study, options: StudyOptions, runs: readonly Run[]): Promise<void> {
+async function report(study: Study, options: FoundOptions, runs: readonly Run[]): Promise<void> {
   const summaries = summarize(runs);
-  const { seeds, epochs, batch, variants, classes, model } = options;
-  const setting = { seeds, epochs, batch, variants, classes, host: basename(model) };
   if (options.json) {
     for (const summary of summaries) print(JSON.stringify({ type: 'summary', ...summary }));
-  } else {
-    print(`${study.question}\n`);
-    print(
-      `${Object.entries(setting)
-        .map(([key, value]) => `${key} ${value}`)
-        .join(', ')}; mean (low to high) over the seeds\n`,
-    );
-    for (const { name, text } of study.arms)
-      if (runs.some(({ arm }) => arm === name)) print(`- ${name}: ${text}`);
-    for (const table of study.tables(summaries)) print(`\n${table}`);
+    return;
   }
-  if (options.out === undefined) return;
-  const results = { study: study.name, question: study.question, setting, arms: study.arms, runs, summaries };
-  await writeFile(options.out, `${JSON.stringify(results, null, 2)}\n`);
+  print(`${study.question}\n`);
+  print(
+    `${Object.entries({ ...settingOf(options), host: basename(options.model) })
+      .map(([key, value]) => `${key} ${value}`)
+      .join(', ')}; mean (low to high) over the seeds\n`,
+  );
+  for (const { name, text } of study.arms)
+    if (runs.some(({ arm }) => arm === name)) print(`- ${name}: ${text}`);
+  for (const table of study.tables(summaries)) print(`\n${table}`);
+}
+
+function settingOf({ seeds, epochs, batch, variants, classes, holdOut: held, arms }: FoundOptions) {
+  return {
+    seeds,
+    epochs,
+    batch,
+    variants,
+    classes,
+    ...(held && { hold: held.join(',') }),
+    ...(arms && { arms: arms.join(',') }),
+  };
 }

@@ -5,7 +5,7 @@ import { DataError } from 'edge-detect/core';
 import type { Predictions } from 'edge-detect/evaluate';
 import { chooseEngine, type TrainRequest, trainDetector, type ValidationResult } from 'edge-detect/training';
 import type { HeldOut } from './hold-out.ts';
-import type { StudyOptions } from './options.ts';
+import type { FoundOptions } from './options.ts';
 
 /** What differs from the default head of a training. */
 export interface Arm {
@@ -15,6 +15,8 @@ export interface Arm {
 }
 
 export interface TrainedArm {
+  /** What it was trained with. */
+  readonly options: FoundOptions;
   /** Validation after the last epoch. */
   readonly validation: ValidationResult;
   readonly predictions: Predictions;
@@ -28,7 +30,7 @@ export interface TrainedArm {
 }
 
 export interface ArmContext {
-  readonly options: StudyOptions;
+  readonly options: FoundOptions;
   readonly heldOut: HeldOut;
   readonly seed: number;
   /** For this run alone. */
@@ -40,7 +42,7 @@ export interface ArmContext {
 
 /** @throws DataError, ModelError, ConfigError as the training; the reason of the signal */
 export async function trainArm(arm: Arm, context: ArmContext): Promise<TrainedArm> {
-  const { heldOut, folder, cacheFolder, signal, onNote } = context;
+  const { options, heldOut, folder, cacheFolder, signal, onNote } = context;
   await mkdir(folder, { recursive: true });
   const begun = performance.now();
   let started = begun;
@@ -69,6 +71,7 @@ export async function trainArm(arm: Arm, context: ArmContext): Promise<TrainedAr
   const { classNames } = heldOut;
   const { user, system } = process.cpuUsage(cpu);
   return {
+    options,
     validation,
     predictions: { classNames, pictures: validation.predictions },
     modelPath,

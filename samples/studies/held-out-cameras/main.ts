@@ -2,7 +2,7 @@
 //   node dist/samples/studies/held-out-cameras/main.js data=… model=… [seeds=3] [epochs=20] [variants=4] [classes=all]
 import { evaluatePredictions, predictDataset } from 'edge-detect/evaluate';
 import type { HeldOut } from '../common/hold-out.ts';
-import { readStudyOptions } from '../common/options.ts';
+import type { FoundOptions } from '../common/options.ts';
 import { TIME_COLUMNS } from '../common/quality-figures.ts';
 import { runStudy, type Study } from '../common/study.ts';
 import type { Figures } from '../common/summary.ts';
@@ -19,8 +19,6 @@ const COCO_NAMES: Readonly<Record<string, string>> = {
 
 const BINS = 10;
 
-const words = process.argv.slice(2);
-
 const study: Study = {
   name: 'held-out-cameras',
   question: "Is a default head better than the host's own, on cameras that neither has seen?",
@@ -32,11 +30,11 @@ const study: Study = {
       request: { freezeBox: false },
     },
   ],
-  async measure({ validation, predictions, seconds, cachingSeconds, cpuSeconds }, heldOut) {
+  async measure({ options, validation, predictions, seconds, cachingSeconds, cpuSeconds }, heldOut) {
     const { averagePrecision } = validation.report;
     const ofClass = (name: string) =>
       averagePrecision.perClass[heldOut.classNames.indexOf(name)]?.ap50 ?? null;
-    const host = await hostFigures(heldOut);
+    const host = await hostFigures(heldOut, options);
     return {
       ap50: validation.ap50,
       ap: validation.ap,
@@ -73,8 +71,10 @@ const study: Study = {
 };
 
 /** The host as it is, its classes mapped by name or taken as one. */
-async function hostFigures(heldOut: HeldOut): Promise<Figures> {
-  const { model, classes } = readStudyOptions(words, study);
+async function hostFigures(
+  heldOut: HeldOut,
+  { model, classes }: Pick<FoundOptions, 'model' | 'classes'>,
+): Promise<Figures> {
   const split = { classNames: heldOut.classNames, pictures: heldOut.pictures };
   const known = Object.keys(COCO_NAMES);
   const predict = (agnostic: boolean) =>
@@ -102,4 +102,4 @@ function meanOf(values: readonly (number | null)[]): number | null {
   return known.length === 0 ? null : known.reduce((sum, value) => sum + value, 0) / known.length;
 }
 
-await runStudy(study, words);
+await runStudy(study, process.argv.slice(2));

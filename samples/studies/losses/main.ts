@@ -1,5 +1,5 @@
 // Does a score that is a distribution, with BS-GRA on the classes, beat the usual losses, and on what?
-//   node dist/samples/studies/losses/main.js data=… model=… [seeds=3]
+//   node dist/samples/studies/losses/main.js [data=… model=…] [seeds=5]
 import { EQUAL_COLUMNS, QUALITY_COLUMNS, qualityFigures, SCALE_COLUMNS } from '../common/quality-figures.ts';
 import { runStudy, type Study } from '../common/study.ts';
 import { figureTable } from '../common/table.ts';
@@ -34,6 +34,10 @@ const study: Study = {
   classes: 'all',
   arms: ARMS,
   measure: (trained, heldOut) => qualityFigures(trained, heldOut),
+  columns: [
+    ...QUALITY_COLUMNS,
+    ...EQUAL_COLUMNS.map(({ figure, title }) => ({ figure, title: `best boxes: ${title}` })),
+  ],
   tables: (summaries) => [
     figureTable(summaries, QUALITY_COLUMNS),
     `Difference from ${ARMS[0]?.name} under the same seed:\n\n${figureTable(summaries, QUALITY_COLUMNS, 'differences')}`,
