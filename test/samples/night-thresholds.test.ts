@@ -5,9 +5,7 @@ import { halvesOf } from '../../samples/studies/night-thresholds/choose.ts';
 it('shares every light of a camera out between its two halves, in the order of names', () => {
   const names = ['b-3', 'a-1', 'a-2', 'a-3', 'a-4', 'a-5', 'b-1', 'b-2'];
   const slices = ['day', 'day', 'night', 'night', 'day', 'night', 'night', 'night'];
-  const pictures = names.map((name) => ({ path: `images/${name}.jpg` })) as Parameters<
-    typeof halvesOf
-  >[1]['pictures'];
+  const pictures = names.map((id) => ({ id, path: `images/${id}.jpg`, objects: [] }));
   const halves = halvesOf(
     names.map((name) => name.charAt(0)),
     { pictures, slices },
