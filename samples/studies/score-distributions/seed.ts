@@ -101,7 +101,7 @@ export async function measureSeed(setting: SeedSetting, seed: number): Promise<S
   return { measured, seconds };
 }
 
-export const ruledTargets = (arm: StudyArm) => (arm === DEFAULT_ARM ? 'quality targets' : 'published labels');
+const ruledTargets = (arm: StudyArm) => (arm === DEFAULT_ARM ? 'quality targets' : 'published labels');
 
 type Add = (table: string, rows: Iterable<readonly [row: string, figures: Figures]>) => void;
 

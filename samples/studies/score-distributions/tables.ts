@@ -235,6 +235,7 @@ function formTables(found: Found, { table, base, columns, ...shown }: TableForm)
         ),
       ),
   );
+  if (rows.length === 0) return [own];
   const drawn = drawable(
     columns.map((column) => {
       const plot = DRAWN[column.figure];

@@ -48,10 +48,15 @@ const isBelow = (interval: Interval) => isSure(interval) && interval.high !== nu
 
 type Graded = StudyVerdict['verdict'];
 
-function graded(votes: readonly boolean[]): Graded {
-  if (votes.length === 0) return 'not measured';
+/** @param on what the votes rest on: without an interval of each of them there is no verdict */
+function graded(votes: readonly boolean[], on: readonly Interval[]): Graded {
+  if (votes.length === 0 || !on.every(isSure)) return 'not measured';
   if (votes.every(Boolean)) return 'holds';
   return votes.some(Boolean) ? 'holds in part' : 'does not hold';
+}
+
+function gradedBy(intervals: readonly Interval[], isSo: (interval: Interval) => boolean): Graded {
+  return graded(intervals.map(isSo), intervals);
 }
 
 function shown({ mean, low, high }: Interval, digits = 3): string {
@@ -72,6 +77,7 @@ function binsVerdict(found: Found): StudyVerdict {
     differenceOf(found, 'bins', [`${bins} bins`, '10 bins'], figure);
   const others = [5, 20, 50];
   const best = others.every((bins) => !isAbove(minusTen(bins, 'ap50')) && !isBelow(minusTen(bins, 'laEce0')));
+  const seen = ['ap50', 'gap', 'unrest'].map((figure) => minusTen(50, figure));
   const bad = [
     isBelow(minusTen(50, 'ap50')),
     isAbove(minusTen(50, 'gap')) || isAbove(minusTen(50, 'rise')),
@@ -80,7 +86,7 @@ function binsVerdict(found: Found): StudyVerdict {
   return {
     claim: '10 bins are best, and 50 train unsteadily and over-fit',
     source: SOURCE,
-    verdict: bad.some(Boolean) ? graded([best, ...bad]) : 'does not hold',
+    verdict: bad.some(Boolean) ? graded([best, ...bad], seen) : graded([false], seen),
     because: `Minus 10 bins, AP50: ${others.map((bins) => `${bins} bins ${shown(minusTen(bins, 'ap50'))}`).join(', ')}; LaECE0: ${others.map((bins) => `${bins} bins ${shown(minusTen(bins, 'laEce0'))}`).join(', ')}. 50 bins: gap of the held-out loss ${shown(minusTen(50, 'gap'))}, its rise ${shown(minusTen(50, 'rise'))}, unrest ${shown(minusTen(50, 'unrest'))}.`,
     default: best
       ? 'bins=10 stays'
@@ -95,7 +101,7 @@ function argmaxVerdict(found: Found): StudyVerdict {
   return {
     claim: 'Taking the highest bin in place of the expectation loses accuracy',
     source: SOURCE,
-    verdict: graded([isBelow(minus('argmax', 'ap50')), isBelow(minus('argmax', 'ap'))]),
+    verdict: gradedBy([minus('argmax', 'ap50'), minus('argmax', 'ap')], isBelow),
     because: `Argmax minus expectation, AP50 ${shown(minus('argmax', 'ap50'))}, AP ${shown(minus('argmax', 'ap'))}, LaECE0 ${shown(minus('argmax', 'laEce0'))}; with equal peaks ordered by the expectation AP50 ${shown(minus(ordered, 'ap50'))}; median ${shown(minus('median', 'ap50'))}.`,
     default: 'the score is the expectation',
   };
@@ -111,19 +117,18 @@ function labelPair(found: Found, pair: readonly [string, string], figure: string
 }
 
 function smoothingVerdict(found: Found): StudyVerdict {
-  const votes = GAMMAS.map((gamma) => {
-    const pair = [`smoothed, ${gamma}`, `hard, ${gamma}`] as const;
-    return (
-      isAbove(differenceOf(found, 'labels', pair, 'ap50')) &&
-      !isAbove(differenceOf(found, 'labels', pair, 'laEce0'))
-    );
-  });
+  const minus = (gamma: string, figure: string) =>
+    differenceOf(found, 'labels', [`smoothed, ${gamma}`, `hard, ${gamma}`], figure);
+  const votes = GAMMAS.map((gamma) => isAbove(minus(gamma, 'ap50')) && !isAbove(minus(gamma, 'laEce0')));
   const pair = ['smoothed', 'hard'] as const;
   const quality = ['smoothed', 'quality'] as const;
   return {
     claim: 'Hard labels do not suit a distribution, .95 / .05 do',
     source: SOURCE,
-    verdict: graded(votes),
+    verdict: graded(
+      votes,
+      GAMMAS.map((gamma) => minus(gamma, 'ap50')),
+    ),
     because: `Smoothed minus hard, AP50: ${labelPair(found, pair, 'ap50')}; LaECE0: ${labelPair(found, pair, 'laEce0')}. Smoothed minus quality targets, AP50: ${labelPair(found, quality, 'ap50')}; LaECE0: ${labelPair(found, quality, 'laEce0')}.`,
     default: 'quality targets; labels stay a preset (preset=published)',
   };
@@ -135,7 +140,10 @@ function varianceVerdict(found: Found): StudyVerdict {
   return {
     claim: 'The variance of the distribution says how unsure a score is, beyond the score',
     source: SOURCE,
-    verdict: graded(rows.slice(0, 2).map((row) => isAbove(of(row, 'excess .1')))),
+    verdict: gradedBy(
+      rows.slice(0, 2).map((row) => of(row, 'excess .1')),
+      isAbove,
+    ),
     because: `Partial correlation of the excess variance with the squared error, scores of .1 or more: ${rows.map((row) => `${row} ${shown(of(row, 'excess .1'))}`).join('; ')}. Variance over squared error: ${rows.map((row) => `${row} ${plain(of(row, 'variance overstates'), 2)}`).join('; ')}.`,
     default:
       'variance is reported of heads with quality targets; those with labels say that theirs follows from the score',
@@ -152,7 +160,10 @@ function focalVerdict(found: Found): StudyVerdict {
   return {
     claim: 'A focal factor of γ 2 belongs on the loss of the distribution',
     source: SOURCE,
-    verdict: graded(kinds.map(better)),
+    verdict: graded(
+      kinds.map(better),
+      kinds.map((kind) => minus(kind, 'ap50')),
+    ),
     because: `γ 2 minus γ 0, AP50: ${kinds.map((kind) => `${kind} ${shown(minus(kind, 'ap50'))}`).join(', ')}; LaECE0: ${kinds.map((kind) => `${kind} ${shown(minus(kind, 'laEce0'))}`).join(', ')}.`,
     default: 'γ 0 on the law',
   };
@@ -169,7 +180,7 @@ function weightVerdict(found: Found): StudyVerdict {
   return {
     claim: 'The loss of the distribution starts with a weight of 0.1',
     source: SOURCE,
-    verdict: better ? (worse ? 'holds in part' : 'holds') : 'does not hold',
+    verdict: graded(better ? [true, !worse] : [false], [ap50, laEce0]),
     because: `Minus weight 1, AP50: ${told('ap50')}; LaECE0: ${told('laEce0')}.`,
     default: 'weight 1 beside 0.5 of the classes',
   };
@@ -193,6 +204,11 @@ function ruleCases(found: Found, slice: string): readonly RuleCase[] {
   ).filter(({ of }) => (of('kept').mean ?? 0) > 0);
 }
 
+/** Over the cases of which there is an interval. */
+function gradedCases(cases: readonly RuleCase[], figure: string): Graded {
+  return gradedBy(cases.map(({ of }) => of(figure)).filter(isSure), isAbove);
+}
+
 function told(cases: readonly RuleCase[], figure: string, digits?: number): string {
   return cases.map(({ name, of }) => `${name} ${shown(of(figure), digits)}`).join('; ');
 }
@@ -202,7 +218,7 @@ function duskVerdict(found: Found): StudyVerdict {
   return {
     claim: 'A dynamic threshold raises mAP at dusk by 3.2 %',
     source: SOURCE,
-    verdict: graded(cases.map(({ of }) => isAbove(of('ap50 over equal')))),
+    verdict: gradedCases(cases, 'ap50 over equal'),
     because: `AP50 at dusk, over the fixed base (what gives back recall): ${told(cases, 'ap50 over fixed')}; over the fixed threshold that keeps as many boxes: ${told(cases, 'ap50 over equal', 4)}; over no cut: ${told(cases, 'ap50 over no cut')}. By day over as many boxes: ${told(ruleCases(found, 'day'), 'ap50 over equal', 4)}.`,
     default: 'threshold=fixed; the rule stays an option and tells its reach',
   };
@@ -215,7 +231,7 @@ function unsureVerdict(found: Found): StudyVerdict {
   return {
     claim: 'Unsure boxes deserve a lower threshold, in any light',
     source: SOURCE,
-    verdict: graded(cases.map(({ of }) => isAbove(of('recall over equal')))),
+    verdict: gradedCases(cases, 'recall over equal'),
     because: `Of ${cases.length} cases the recall over as many boxes by score alone is surely higher in ${cases.filter(({ of }) => isAbove(of('recall over equal'))).length}, surely lower in ${cases.filter(({ of }) => isBelow(of('recall over equal'))).length}; all lights: ${told(ruleCases(found, 'all'), 'recall over equal', 4)}; boxes exchanged: ${ruleCases(
       found,
       'all',
@@ -231,7 +247,7 @@ function farVerdict(found: Found): StudyVerdict {
   return {
     claim: 'The dynamic threshold finds far, small vehicles',
     source: SOURCE,
-    verdict: graded(cases.map(({ of }) => isAbove(of('far recall over equal')))),
+    verdict: gradedCases(cases, 'far recall over equal'),
     because: `Recall below 32 × 32 px, over the fixed base: ${told(cases, 'far recall over fixed')}; over as many boxes: ${told(cases, 'far recall over equal', 4)}; near objects over as many boxes: ${told(cases, 'near recall over equal', 4)}.`,
     default: 'threshold=fixed',
   };
@@ -243,7 +259,10 @@ function suppressionVerdict(found: Found): StudyVerdict {
   return {
     claim: 'Suppression ordered by E · exp(−2 Var) is better',
     source: SOURCE,
-    verdict: graded(slices.map((slice) => isAbove(of(slice, 'ap50 gain')))),
+    verdict: gradedBy(
+      slices.map((slice) => of(slice, 'ap50 gain')),
+      isAbove,
+    ),
     because: `AP50: ${slices.map((slice) => `${slice} ${shown(of(slice, 'ap50 gain'), 4)}`).join(', ')}; recall of as many boxes: ${slices.map((slice) => `${slice} ${shown(of(slice, 'recall gain'), 4)}`).join(', ')}.`,
     default: 'nms=hard',
   };
@@ -283,7 +302,7 @@ function twoGaussiansVerdict(found: Found): StudyVerdict {
   return {
     claim: 'Two Gaussians stand for the whole distribution',
     source: SOURCE,
-    verdict: graded([isBelow(minus), small, (two('flag agrees').mean ?? 0) >= 0.9]),
+    verdict: graded([isBelow(minus), small, (two('flag agrees').mean ?? 0) >= 0.9], [minus]),
     because: `E and Var are exact in both; error of P(score ≥ .5): two ${plain(two('tail middle'))}, one ${plain(one('tail middle'))}; flags of two answers agree for ${plain(two('flag agrees'))} (one: ${plain(one('flag agrees'))}), and ${plain(two('bimodal found'))} of those are still shown; mass outside [0, 1]: two ${plain(two('mass outside'))}, one ${plain(one('mass outside'))}.`,
     default:
       'head=distribution in training; head=two-gaussian offered for export, with five channels and exact moments',
@@ -309,11 +328,12 @@ function passesVerdict(found: Found): StudyVerdict {
   const unseen = ['night', 'another world'].filter((row) => of(row).mean !== null);
   const rows = ['noise', ...unseen];
   const votes = [...unseen.map((row) => isAbove(of(row))), isBelow(of('noise'))];
+  const on = ['noise', 'night'].map((row) => of(row));
   return {
     claim:
       'The distribution knows what the network does not know (epistemic), MC dropout what the data do not say',
     source: SOURCE,
-    verdict: graded(votes),
+    verdict: graded(votes, on),
     because: `AUROC at equal scores, law: ${rows.map((row) => `${row} ${plain(of(row, 'law tells, equal score'))}`).join(', ')}; dropout: ${rows.map((row) => `${row} ${plain(of(row, 'dropout tells, equal score'))}`).join(', ')}; law minus dropout: ${rows.map((row) => `${row} ${shown(of(row))}`).join(', ')}. With the squared error, law: ${['as they are', 'night'].map((row) => `${row} ${shown(of(row, 'law and error'))}`).join(', ')}; dropout: ${['as they are', 'night'].map((row) => `${row} ${shown(of(row, 'dropout and error'))}`).join(', ')}.`,
     default:
       'the spread of the law is reported as aleatoric, that between passes as epistemic; dropout=0 unless asked for',
