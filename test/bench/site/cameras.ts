@@ -68,6 +68,8 @@ export function makeCameraClips(folder: string): CameraClips {
 /** A camera that can go away and come back under its address. */
 export class CameraStand {
   readonly name: string;
+  /** How often it has shown another size. */
+  resized = 0;
   readonly #input: readonly string[];
   #server: RtspServer;
 

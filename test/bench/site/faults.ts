@@ -18,14 +18,13 @@ export interface FaultRequest {
   readonly kind: FaultKind;
   readonly stand: CameraStand;
   readonly clips: CameraClips;
-  /** Place of the camera in the row, and number of the fault: choose what it sees afterwards. */
+  /** Place of the camera in the row. */
   readonly index: number;
-  readonly turn: number;
   readonly seconds: number;
 }
 
 /** @returns ms since 1970 at which the camera was whole again; those that are cut only are so at once */
-export async function inflict({ kind, stand, clips, index, turn, seconds }: FaultRequest): Promise<number> {
+export async function inflict({ kind, stand, clips, index, seconds }: FaultRequest): Promise<number> {
   const { server } = stand;
   switch (kind) {
     case 'kill': {
@@ -50,7 +49,7 @@ export async function inflict({ kind, stand, clips, index, turn, seconds }: Faul
       server.refusal = undefined;
       return Date.now();
     case 'resize':
-      await server.show(clips.resized(index, turn));
+      await server.show(clips.resized(index, stand.resized++));
       return Date.now();
     default:
       server.garbage = kind === 'garbage packet' ? 'packet' : 'payload';
