@@ -51,7 +51,7 @@ export type {
   SigmoidLoss,
 } from './losses/types.ts';
 export type { Optimizer, OptimizerConfig, OptimizerState } from './optimizer.ts';
-export { createOptimizer } from './optimizer.ts';
+export { clipGradients, createOptimizer } from './optimizer.ts';
 export type { TrainRequest } from './options.ts';
 export type { AugmentConfig } from './pictures/augment-config.ts';
 export { createDuskPainter, drawDusk } from './pictures/dusk.ts';

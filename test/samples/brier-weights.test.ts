@@ -9,7 +9,7 @@ import { afterAll, describe, expect, it } from 'vitest';
 import { pearson, spearman } from '../../samples/studies/brier-weights/correlation.ts';
 import { errata } from '../../samples/studies/brier-weights/errata.ts';
 import { trainClassHead } from '../../samples/studies/brier-weights/head.ts';
-import { divide, type ObjectSet } from '../../samples/studies/brier-weights/objects.ts';
+import { divide, judgeLogits, type ObjectSet } from '../../samples/studies/brier-weights/objects.ts';
 import { runToy, TOYS } from '../../samples/studies/brier-weights/toy.ts';
 import { differencesFrom, readStudyFile } from '../../samples/studies/common/study-file.ts';
 import { createSoftmaxLoss } from '../../training/losses/softmax.ts';
@@ -99,7 +99,7 @@ describe('errata', () => {
   });
 
   it('gives the four weights that texts and code of the note start from', () => {
-    expect(figures('A10').map((value) => Number(value.toFixed(12)))).toEqual([0.38, 1, 1, 0.1444]);
+    expect(figures('A10').map((value) => Number(value.toFixed(12)))).toEqual([0.38, 1, 1, 0.1444, 2]);
   });
 });
 
@@ -152,6 +152,16 @@ describe('a head', () => {
     expect(accuracy('sgd', 8, false)).toBeGreaterThan(0.95);
     expect(accuracy('adamw', 8, false)).toBeGreaterThan(0.8);
     expect(accuracy('sgd', 0, true)).toBeGreaterThan(0.95);
+  });
+
+  it('has no figures where it diverged: a law of NaN would be calibrated best of all', () => {
+    const of = (logit: number) =>
+      judgeLogits({ validation: rows, test: rows }, 2, {
+        logits: () =>
+          Float64Array.from({ length: 2 * count }, (_, place) => (place === 3 ? logit : place % 3)),
+      });
+    expect(Object.values(of(Number.NaN)).every((figure) => figure === null)).toBe(true);
+    expect(of(0.5).ece).toBeGreaterThan(0);
   });
 
   it('never has a camera on two sides', () => {

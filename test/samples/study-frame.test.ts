@@ -109,7 +109,7 @@ describe('check', () => {
 });
 
 describe('the page', () => {
-  it('says verdicts, weaker data and every figure, from the JSON alone', async () => {
+  it('says verdicts, weaker data and every figure, from the JSON alone', { timeout: 120_000 }, async () => {
     const file = parseStudyFile(formatStudyFile(fileOf([seedRow(place, [0.1, 0.2, 0.3])])), 'text');
     const html = await studyPage(file);
     expect(html).toContain('holds in part');

@@ -248,12 +248,17 @@ function defaultsErratum(): Erratum {
   return {
     id: 'A10',
     said: 'the standard form β 2, γ 2 is used',
-    found: "the published code's command line has β 1, γ 1, its class γ 0, its one script β 2, γ 4",
+    found:
+      "the published code's command line has β 1, γ 1, which is twice the focal weight in any number of classes; its class has γ 0, its one script β 2, γ 4",
     figures: [
       { figure: 'u of p .5 .3 .2: β 2 γ 2', value: weight(2, 2) },
       { figure: 'β 1 γ 1', value: weight(1, 1) },
       { figure: 'γ 0', value: weight(2, 0) },
       { figure: 'β 2 γ 4', value: weight(2, 4) },
+      {
+        figure: 'β 1 γ 1 / focal γ 1',
+        value: weight(1, 1) / weightAt('focalGra', law, 0, { gamma: 1 }),
+      },
     ],
   };
 }

@@ -4,7 +4,7 @@ import { classificationCalibration, DataError, softmaxInto, softmaxTemperature }
 import { type LabelledPicture, loadDataset } from 'edge-detect/data';
 import { chooseEngine, type ObjectFeatures, objectFeatures } from 'edge-detect/training';
 import type { StudyData } from '../common/study-data.ts';
-import { type HeadRecipe, type LabelledRows, trainClassHead } from './head.ts';
+import { type HeadRecipe, type LabelledRows, type TrainedHead, trainClassHead } from './head.ts';
 
 export interface ObjectSet {
   readonly name: string;
@@ -108,33 +108,43 @@ function scaleOf({ width, features, labels }: LabelledRows): (rows: LabelledRows
   });
 }
 
-/** Of one head on the test part; null where no finite temperature is best. */
-export interface HeadFigures {
-  readonly accuracy: number;
+const FIGURES = [
+  'accuracy',
   /** Mean confidence − accuracy: above 0 is over-confident. */
-  readonly signed: number;
-  readonly ece: number;
-  readonly eceScaled: number | null;
+  'signed',
+  'ece',
+  'eceScaled',
   /** ECE that the temperature takes away; below 0 it adds some. */
-  readonly gain: number | null;
-  readonly temperature: number | null;
-  readonly nll: number;
-  readonly nllScaled: number | null;
-  readonly brier: number;
-}
+  'gain',
+  'temperature',
+  'nll',
+  'nllScaled',
+  'brier',
+] as const;
+
+/**
+ * Of one head on the test part. Null: the head diverged, or no finite temperature is best for those that need one. A law
+ * of NaN has an ECE of 0, the best of all.
+ */
+export type HeadFigures = Readonly<Record<(typeof FIGURES)[number], number | null>>;
 
 /** 15 bins, as published. */
 const BINS = 15;
 
-export function judgeHead(
-  { training, validation, test }: ObjectParts,
+export function judgeHead(parts: ObjectParts, classCount: number, recipe: HeadRecipe): HeadFigures {
+  return judgeLogits(parts, classCount, trainClassHead(parts.training, classCount, recipe));
+}
+
+export function judgeLogits(
+  { validation, test }: Pick<ObjectParts, 'validation' | 'test'>,
   classCount: number,
-  recipe: HeadRecipe,
+  head: TrainedHead,
 ): HeadFigures {
-  const head = trainClassHead(training, classCount, recipe);
-  const logits = head.logits(test);
+  const [logits, fitted] = [head.logits(test), head.logits(validation)];
+  if (![...logits, ...fitted].every(Number.isFinite))
+    return Object.fromEntries(FIGURES.map((name) => [name, null])) as HeadFigures;
   const raw = calibrationAt(logits, test.labels, classCount, 1);
-  const temperature = softmaxTemperature(head.logits(validation), validation.labels, classCount) ?? null;
+  const temperature = softmaxTemperature(fitted, validation.labels, classCount) ?? null;
   const scaled =
     temperature === null ? undefined : calibrationAt(logits, test.labels, classCount, temperature);
   return {
