@@ -156,7 +156,6 @@ async function oneFault(
     stand,
     clips,
     index,
-    turn: number,
     seconds: random.between(6, 15),
   });
   const isShort = returnedMs - beganMs < 5300;
