@@ -9,7 +9,7 @@ import type { TrainedArm } from '../common/train-arm.ts';
 import { varianceFigures } from '../common/variance-figures.ts';
 
 /** Figures that the tables of arms show; the others stay out of the file. */
-export const ARM_FIGURES = [
+const ARM_FIGURES = [
   'ap50',
   'ap',
   'dEce',

@@ -19,7 +19,7 @@ import { openOrtNodeSession } from 'edge-detect/runtime';
 import type { Figures } from '../common/summary.ts';
 
 /** One channel is a score without a law. */
-export const COST_BINS = [1, 2, 5, 10, 20] as const;
+const COST_BINS = [1, 2, 5, 10, 20] as const;
 
 export interface HeadCost {
   readonly bins: number;

@@ -18,8 +18,8 @@ export const SUPPRESSION_IOU = 0.7;
 /** Small enough to order boxes of one peak and to change no other order: bins lie 1 / 9 apart. */
 const TIE_BREAK = 1e-3;
 
-export const READINGS = ['expectation', 'argmax', 'argmax, ties by expectation', 'median'] as const;
-export type Reading = (typeof READINGS)[number];
+const READINGS = ['expectation', 'argmax', 'argmax, ties by expectation', 'median'] as const;
+type Reading = (typeof READINGS)[number];
 
 /** @param expectation of the same law, in [0, 1] */
 export function readLaw(probabilities: Float32Array, expectation: number, reading: Reading): number {

@@ -15,8 +15,8 @@ const LEAST_SCORE = 0.05;
 /** Standard deviation of the noise, in steps of 255, on every channel of the scaled picture. */
 export const NOISE_SIGMA = 25;
 
-export const PARTS = ['law', 'dropout'] as const;
-export type Part = (typeof PARTS)[number];
+const PARTS = ['law', 'dropout'] as const;
+type Part = (typeof PARTS)[number];
 
 export interface PassPictures {
   /** Lights that the training has seen, on cameras that it has not. */

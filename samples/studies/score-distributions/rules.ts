@@ -20,10 +20,10 @@ import { suppressAll } from '../policies/boxes.ts';
 import { SUPPRESSION_IOU } from './decode.ts';
 
 /** The published base, and one at which scores that mean a quality keep more boxes. */
-export const RULE_BASES = [0.5, 0.25] as const;
+const RULE_BASES = [0.5, 0.25] as const;
 
-export const SLICES = ['all', 'day', 'dusk', 'night'] as const;
-export type Slice = (typeof SLICES)[number];
+const SLICES = ['all', 'day', 'dusk', 'night'] as const;
+type Slice = (typeof SLICES)[number];
 
 /** Objects of COCO's small ones are far: below 32 × 32 px. */
 const FAR_AREA = 32 ** 2;
@@ -76,7 +76,7 @@ export function suppressionFigures(
   );
 }
 
-export const ruleRow = (base: number, slice: Slice) => `base ${base}, ${slice}`;
+const ruleRow = (base: number, slice: Slice) => `base ${base}, ${slice}`;
 
 /** Places of the pictures of every slice that has any. */
 function placesOf({ pictures }: HeldOut, lightOf: LightOf): ReadonlyMap<Slice, readonly number[]> {
