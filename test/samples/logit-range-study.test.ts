@@ -6,13 +6,14 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { afterAll, describe, expect, it } from 'vitest';
-import { readStudyFile } from '../../samples/studies/common/study-file.ts';
+import { readStudyFile, type StudyFile } from '../../samples/studies/common/study-file.ts';
 import {
   correlation,
   partialRankCorrelation,
   rankCorrelation,
 } from '../../samples/studies/logit-range/correlation.ts';
 import { errata } from '../../samples/studies/logit-range/errata.ts';
+import { CASES, type Measured } from '../../samples/studies/logit-range/measure.ts';
 import { type PlacedPicture, picturesOfSeed } from '../../samples/studies/logit-range/pictures.ts';
 import {
   heldBelow,
@@ -20,6 +21,8 @@ import {
   normalised,
   rescaled,
 } from '../../samples/studies/logit-range/row-maps.ts';
+import { verdictsOf } from '../../samples/studies/logit-range/verdicts.ts';
+import { completeRequest } from '../../training/options.ts';
 import { goldenCase, goldenRows } from '../support/golden.ts';
 
 const scratch = mkdtempSync(join(tmpdir(), 'logit-range-'));
@@ -211,6 +214,47 @@ describe('the pictures of a seed', () => {
     ).toThrow('judging what it never saw');
   });
 });
+
+describe('the committed results', () => {
+  const committed = fileURLToPath(new URL('../../samples/studies/logit-range/results.json', import.meta.url));
+
+  it('say what the rules of today make of their figures', async () => {
+    const file = await readStudyFile(committed);
+    const seeds = Number(file.setting['seeds']);
+    expect(seeds).toBeGreaterThanOrEqual(5);
+    const verdicts = verdictsOf({ seeds, cases: CASES, measured: measuredOf(file) }, file.rows);
+    expect(file.verdicts.map(({ claim, verdict }) => [claim, verdict])).toEqual(
+      verdicts.map(({ claim, verdict }) => [claim, verdict]),
+    );
+    expect(file.verdicts.map(({ options }) => options)).toEqual(verdicts.map(({ options }) => options));
+  });
+
+  it('do not ask for a logit range, and nothing holds one by default', async () => {
+    const { verdicts } = await readStudyFile(committed);
+    const about = (key: string) =>
+      verdicts.filter(({ options = [] }) => options.some((one) => one.key === key));
+    expect(about('logit_range')).toHaveLength(3);
+    expect(about('sals')).toHaveLength(3);
+    for (const { verdict } of [...about('logit_range'), ...about('sals')]) expect(verdict).not.toBe('holds');
+    expect(completeRequest({ data: 'data.yaml', model: 'host.onnx' }).logitRange).toBe('off');
+  });
+});
+
+/** Figures of single runs, from the tables of the unseen pictures. */
+function measuredOf({ rows, setting }: StudyFile): readonly Measured[] {
+  const runs = new Map<string, Measured & { readonly figures: Record<string, number | null> }>();
+  for (const { table, row, figure, values } of rows) {
+    const one = CASES.find(({ name }) => table === `${name}, unseen`);
+    if (one === undefined) continue;
+    for (let seed = 0; seed < Number(setting['seeds']); seed++) {
+      const key = `${one.name} ${row} ${seed}`;
+      const run = runs.get(key) ?? { case: one.name, set: 'unseen', way: row, seed, figures: {} };
+      run.figures[figure] = values[seed] ?? null;
+      runs.set(key, run);
+    }
+  }
+  return [...runs.values()];
+}
 
 describe('the command', () => {
   it('runs on the sample world and says that it is weaker', {

@@ -105,7 +105,6 @@ export function classFigures(logits: Float32Array, labels: readonly number[], cl
     'ece 10 bins': fewer?.topClass.error ?? null,
     'confidence - accuracy': measured?.topClass.signed ?? null,
     nll: measured?.nll ?? null,
-    anchors: labels.length,
   };
 }
 

@@ -10,7 +10,6 @@ import { CASES, type Case, type Measured, measureSeed } from './measure.ts';
 import { picturesOfSeed } from './pictures.ts';
 import { studyTables } from './tables.ts';
 import { verdictsOf } from './verdicts.ts';
-import { WAYS } from './ways.ts';
 
 async function measure({ data, seeds, values, scratch, signal }: StudyContext) {
   const [set] = data;
@@ -59,9 +58,7 @@ async function measure({ data, seeds, values, scratch, signal }: StudyContext) {
       classes: classNames.length,
       cases: cases.map(({ id }) => id).join(' '),
     },
-    tables: tables.map((table, place) =>
-      place === 0 ? { ...table, text: `${table.text} ${legend()}` } : table,
-    ),
+    tables,
     rows,
     verdicts: verdictsOf(found, rows),
   };
@@ -77,10 +74,6 @@ function chosenCases(words: string): readonly Case[] {
       hint: 'leave cases= away to run all',
     });
   });
-}
-
-function legend(): string {
-  return WAYS.map(({ name, text }) => `${name}: ${text}.`).join(' ');
 }
 
 await runFramedStudy(

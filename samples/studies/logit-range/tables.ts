@@ -16,7 +16,6 @@ const CLASS_COLUMNS = [
   { figure: 'ece 10 bins', title: '10 bins' },
   { figure: 'confidence - accuracy', title: 'confidence − accuracy' },
   { figure: 'nll', title: 'NLL' },
-  { figure: 'anchors', title: 'anchors', digits: 0 },
 ] as const;
 
 const BOX_COLUMNS = [
@@ -79,6 +78,7 @@ export function studyTables(found: Found): {
   readonly rows: readonly StudyRow[];
 } {
   const parts = [
+    waysTable(),
     ...SETS.flatMap((set) => found.cases.map((one) => figureTable(found, one.name, set))),
     ...found.cases.map((one) => differenceTable(found, one.name)),
     correlationTable(found),
@@ -90,6 +90,17 @@ export function studyTables(found: Found): {
 interface Part {
   readonly table: StudyTable;
   readonly rows: readonly StudyRow[];
+}
+
+function waysTable(): Part {
+  const table: StudyTable = {
+    table: 'ways',
+    title: 'What was compared',
+    text: 'Every way begins with the same reference under a seed, and all that are trained see the same pictures in the same order.',
+    columns: [],
+    words: { columns: ['way', 'what it is'], rows: WAYS.map(({ name, text }) => [name, text]) },
+  };
+  return { table, rows: [] };
 }
 
 const SET_WORDS: Readonly<Record<SetName, Readonly<Record<Case['adaptation'], string>>>> = {
