@@ -144,7 +144,7 @@ export function fittedTemperature(
   return softmaxTemperature(logits, labels, classCount) ?? 1;
 }
 
-export function meanOf(values: ArrayLike<number>): number | null {
+function meanOf(values: ArrayLike<number>): number | null {
   if (values.length === 0) return null;
   let sum = 0;
   for (let at = 0; at < values.length; at++) sum += values[at]!;

@@ -10,7 +10,7 @@ import {
 import { addRangePenalty, createSoftmaxLoss, withRangeNorm } from 'edge-detect/training';
 import { heldBelow, normOf } from './row-maps.ts';
 
-export interface Erratum {
+interface Erratum {
   /** `C1` to `C6`. */
   readonly line: string;
   readonly text: string;

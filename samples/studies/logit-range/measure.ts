@@ -54,7 +54,7 @@ export interface Measured {
   readonly figures: Figures;
 }
 
-export interface SeedResult {
+interface SeedResult {
   readonly measured: readonly Measured[];
   readonly heads: readonly TrainedHead[];
 }
@@ -124,7 +124,7 @@ interface CaseRows {
 
 type CaseFigures = Omit<Measured, 'case' | 'seed'>;
 
-export function measureCase({ classNames, adaptation, rows }: CaseRows): readonly CaseFigures[] {
+function measureCase({ classNames, adaptation, rows }: CaseRows): readonly CaseFigures[] {
   const classCount = classNames.length;
   const reference = rows.get('reference')!;
   const fitted = fitOn(adaptation.calibrate, rows, classCount);

@@ -89,7 +89,7 @@ const prefixOf = (place: number) => (place === 0 ? '' : `other${place}.`);
 const OF_HEAD = /^(head|tail)\.|^(boxes|class_probs|quality|quality_bins|box_var)$/;
 
 /** The first model with the heads of the others beside its own, under names of their own. */
-export function joinedHeads(models: readonly ModelProto[]): ModelProto {
+function joinedHeads(models: readonly ModelProto[]): ModelProto {
   const [first, ...others] = models;
   if (first === undefined) throw new Error('there is a first head');
   const base = graphOf(first);
