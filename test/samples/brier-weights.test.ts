@@ -13,6 +13,7 @@ import { divide, judgeLogits, type ObjectSet } from '../../samples/studies/brier
 import { runToy, TOYS } from '../../samples/studies/brier-weights/toy.ts';
 import { differencesFrom, readStudyFile } from '../../samples/studies/common/study-file.ts';
 import { createSoftmaxLoss } from '../../training/losses/softmax.ts';
+import { longNote, longRuns } from '../support/long-runs.ts';
 
 const scratch = mkdtempSync(join(tmpdir(), 'brier-weights-'));
 afterAll(() => rmSync(scratch, { recursive: true, force: true }));
@@ -202,22 +203,26 @@ describe('the study', () => {
   }
   const TINY = ['seeds=1', 'epochs=1', 'pictures=42'];
 
-  it('runs on the sample world, says that it is weaker, and reproduces itself or goes red', {
-    timeout: 240_000,
-  }, async () => {
-    const [out, page] = [join(scratch, 'results.json'), join(scratch, 'results.html')];
-    const first = await run(...TINY, `out=${out}`, `page=${page}`);
-    expect(first.text).toContain('this is weaker than real ones');
-    expect(first.code).toBe(0);
-    const file = await readStudyFile(out);
-    expect(file.data[0]).toMatchObject({ kind: 'sample world', weaker: expect.stringContaining('weaker') });
-    expect(readFileSync(page, 'utf8')).toContain('this is weaker than real ones');
-    const again = await run(...TINY, `check=${out}`);
-    expect(again.text).toMatch(/figures, reproduced/);
-    expect(again.code).toBe(0);
-    const otherSeeds = { ...file, setting: { ...file.setting, seeds: 5 } };
-    expect(differencesFrom(otherSeeds, file)).toEqual(['setting seeds: 5, now 1']);
-  });
+  it.skipIf(!longRuns)(
+    `runs on the sample world, says that it is weaker, and reproduces itself or goes red${longNote}`,
+    {
+      timeout: 240_000,
+    },
+    async () => {
+      const [out, page] = [join(scratch, 'results.json'), join(scratch, 'results.html')];
+      const first = await run(...TINY, `out=${out}`, `page=${page}`);
+      expect(first.text).toContain('this is weaker than real ones');
+      expect(first.code).toBe(0);
+      const file = await readStudyFile(out);
+      expect(file.data[0]).toMatchObject({ kind: 'sample world', weaker: expect.stringContaining('weaker') });
+      expect(readFileSync(page, 'utf8')).toContain('this is weaker than real ones');
+      const again = await run(...TINY, `check=${out}`);
+      expect(again.text).toMatch(/figures, reproduced/);
+      expect(again.code).toBe(0);
+      const otherSeeds = { ...file, setting: { ...file.setting, seeds: 5 } };
+      expect(differencesFrom(otherSeeds, file)).toEqual(['setting seeds: 5, now 1']);
+    },
+  );
 
   it('says what it does not understand', { timeout: 30_000 }, async () => {
     const wrong = await run('sedes=1');

@@ -24,6 +24,7 @@ import {
 import { verdictsOf } from '../../samples/studies/logit-range/verdicts.ts';
 import { completeRequest } from '../../training/options.ts';
 import { goldenCase, goldenRows } from '../support/golden.ts';
+import { longNote, longRuns } from '../support/long-runs.ts';
 
 const scratch = mkdtempSync(join(tmpdir(), 'logit-range-'));
 afterAll(() => rmSync(scratch, { recursive: true, force: true }));
@@ -257,32 +258,36 @@ function measuredOf({ rows, setting }: StudyFile): readonly Measured[] {
 }
 
 describe('the command', () => {
-  it('runs on the sample world and says that it is weaker', {
-    timeout: 300_000,
-  }, async () => {
-    const out = join(scratch, 'results.json');
-    const { code, stderr, stdout } = await run(`out=${out}`);
-    expect(stderr).toMatch(/sample world.*weaker than real ones/s);
-    expect(code).toBe(0);
-    const file = await readStudyFile(out);
-    expect(file.setting).toMatchObject({ seeds: 1, epochs: 1, adaptEpochs: 1 });
-    const figure = (row: string, name: string) =>
-      file.rows.find((one) => one.table === 'night, CE, unseen' && one.row === row && one.figure === name)
-        ?.mean;
-    for (const way of ['reference', 'none', 'zs-norm', 'penalty', 'sals', 'LogitNorm', 'temperature']) {
-      expect(figure(way, 'range')).toBeGreaterThan(0);
-      expect(figure(way, 'ece')).toBeGreaterThanOrEqual(0);
-      expect(figure(way, 'ap50')).toBeGreaterThanOrEqual(0);
-    }
-    // The formula sets ranges to those of the reference, and shrinking never exceeds either.
-    expect(figure('sals as published', 'range')).toBeCloseTo(figure('reference', 'range')!, 3);
-    expect(figure('sals', 'range')!).toBeLessThanOrEqual(figure('none', 'range')! + 1e-6);
-    expect(figure('sals', 'accuracy')).toBe(figure('none', 'accuracy'));
-    expect(figure('Platt', 'ap50')).toBeCloseTo(figure('none', 'ap50')!, 12);
-    expect(figure('Platt', 'range')).toBeUndefined();
-    expect(file.verdicts).toHaveLength(11);
-    expect(stdout).toContain('C1: penalty of two samples');
-  });
+  it.skipIf(!longRuns)(
+    `runs on the sample world and says that it is weaker${longNote}`,
+    {
+      timeout: 300_000,
+    },
+    async () => {
+      const out = join(scratch, 'results.json');
+      const { code, stderr, stdout } = await run(`out=${out}`);
+      expect(stderr).toMatch(/sample world.*weaker than real ones/s);
+      expect(code).toBe(0);
+      const file = await readStudyFile(out);
+      expect(file.setting).toMatchObject({ seeds: 1, epochs: 1, adaptEpochs: 1 });
+      const figure = (row: string, name: string) =>
+        file.rows.find((one) => one.table === 'night, CE, unseen' && one.row === row && one.figure === name)
+          ?.mean;
+      for (const way of ['reference', 'none', 'zs-norm', 'penalty', 'sals', 'LogitNorm', 'temperature']) {
+        expect(figure(way, 'range')).toBeGreaterThan(0);
+        expect(figure(way, 'ece')).toBeGreaterThanOrEqual(0);
+        expect(figure(way, 'ap50')).toBeGreaterThanOrEqual(0);
+      }
+      // The formula sets ranges to those of the reference, and shrinking never exceeds either.
+      expect(figure('sals as published', 'range')).toBeCloseTo(figure('reference', 'range')!, 3);
+      expect(figure('sals', 'range')!).toBeLessThanOrEqual(figure('none', 'range')! + 1e-6);
+      expect(figure('sals', 'accuracy')).toBe(figure('none', 'accuracy'));
+      expect(figure('Platt', 'ap50')).toBeCloseTo(figure('none', 'ap50')!, 12);
+      expect(figure('Platt', 'range')).toBeUndefined();
+      expect(file.verdicts).toHaveLength(11);
+      expect(stdout).toContain('C1: penalty of two samples');
+    },
+  );
 });
 
 function run(...words: readonly string[]): Promise<{ code: number | null; stdout: string; stderr: string }> {

@@ -24,6 +24,7 @@ import { NOISE_SIGMA, withNoise } from '../../samples/studies/score-distribution
 import { bestRightMass, twoHotLoss } from '../../samples/studies/score-distributions/two-hot.ts';
 import { completeRequest } from '../../training/options.ts';
 import { type GoldenCase, goldenCase, goldenRows } from '../support/golden.ts';
+import { longNote, longRuns } from '../support/long-runs.ts';
 
 const scratch = mkdtempSync(join(tmpdir(), 'score-distributions-'));
 afterAll(() => rmSync(scratch, { recursive: true, force: true }));
@@ -272,52 +273,56 @@ describe('the arms', () => {
 });
 
 describe('the study', () => {
-  it('runs on the sample world by one command', { timeout: 180_000 }, async () => {
-    const [out, page] = [join(scratch, 'results.json'), join(scratch, 'page.html')];
-    const main = new URL('../../dist/samples/studies/score-distributions/main.js', import.meta.url);
-    const words = [
-      'seeds=1',
-      'epochs=1',
-      'variants=0',
-      'pictures=14',
-      'rounds=5',
-      'arms=default,bins 5,dropout',
-    ];
-    const child = spawn(process.execPath, [fileURLToPath(main), ...words, `out=${out}`, `page=${page}`], {
-      stdio: ['ignore', 'ignore', 'pipe'],
-      env: { ...process.env, EDGE_DETECT_TEST_DATA: join(scratch, 'nothing') },
-    });
-    let stderr = '';
-    child.stderr.setEncoding('utf8').on('data', (text: string) => {
-      stderr += text;
-    });
-    const code = await new Promise((resolve) => child.once('close', resolve));
-    expect(stderr).toContain('no real data beside the project');
-    expect(code, stderr).toBe(0);
-    const { data, rows, verdicts } = await readStudyFile(out);
-    expect(data[0]).toMatchObject({ kind: 'sample world' });
-    expect(new Set(rows.map(({ table }) => table))).toEqual(
-      new Set([
-        'bins',
-        'bins, minus 10 bins',
-        'decode',
-        'decode, minus expectation',
-        'labels',
-        'rules, quality targets',
-        'suppression',
-        'laws',
-        'passes',
-        'cost',
-        'errata',
-      ]),
-    );
-    const ap50 = rows.find(
-      ({ table, row, figure }) => table === 'bins' && row === '5 bins' && figure === 'ap50',
-    );
-    expect(ap50?.values).toHaveLength(1);
-    const bytes = rows.filter(({ figure }) => figure === 'bytes of the file').map(({ mean }) => mean!);
-    expect([...bytes].sort((a, b) => a - b)).toEqual(bytes);
-    expect(verdicts).toHaveLength(14);
-    expect(readFileSync(page, 'utf8')).toContain('this is weaker than real ones');
-  });
+  it.skipIf(!longRuns)(
+    `runs on the sample world by one command${longNote}`,
+    { timeout: 180_000 },
+    async () => {
+      const [out, page] = [join(scratch, 'results.json'), join(scratch, 'page.html')];
+      const main = new URL('../../dist/samples/studies/score-distributions/main.js', import.meta.url);
+      const words = [
+        'seeds=1',
+        'epochs=1',
+        'variants=0',
+        'pictures=14',
+        'rounds=5',
+        'arms=default,bins 5,dropout',
+      ];
+      const child = spawn(process.execPath, [fileURLToPath(main), ...words, `out=${out}`, `page=${page}`], {
+        stdio: ['ignore', 'ignore', 'pipe'],
+        env: { ...process.env, EDGE_DETECT_TEST_DATA: join(scratch, 'nothing') },
+      });
+      let stderr = '';
+      child.stderr.setEncoding('utf8').on('data', (text: string) => {
+        stderr += text;
+      });
+      const code = await new Promise((resolve) => child.once('close', resolve));
+      expect(stderr).toContain('no real data beside the project');
+      expect(code, stderr).toBe(0);
+      const { data, rows, verdicts } = await readStudyFile(out);
+      expect(data[0]).toMatchObject({ kind: 'sample world' });
+      expect(new Set(rows.map(({ table }) => table))).toEqual(
+        new Set([
+          'bins',
+          'bins, minus 10 bins',
+          'decode',
+          'decode, minus expectation',
+          'labels',
+          'rules, quality targets',
+          'suppression',
+          'laws',
+          'passes',
+          'cost',
+          'errata',
+        ]),
+      );
+      const ap50 = rows.find(
+        ({ table, row, figure }) => table === 'bins' && row === '5 bins' && figure === 'ap50',
+      );
+      expect(ap50?.values).toHaveLength(1);
+      const bytes = rows.filter(({ figure }) => figure === 'bytes of the file').map(({ mean }) => mean!);
+      expect([...bytes].sort((a, b) => a - b)).toEqual(bytes);
+      expect(verdicts).toHaveLength(14);
+      expect(readFileSync(page, 'utf8')).toContain('this is weaker than real ones');
+    },
+  );
 });

@@ -63,7 +63,7 @@ export async function findStudyData(
 }
 
 /** The folder that the project's files lie in, of the sources and of what is built of them. */
-function projectRoot(): string {
+export function projectRoot(): string {
   let folder = dirname(fileURLToPath(import.meta.url));
   while (!existsSync(join(folder, 'package.json'))) folder = dirname(folder);
   return folder;

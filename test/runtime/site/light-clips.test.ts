@@ -6,6 +6,7 @@ import { runSite } from '../../../runtime/site/run-site.ts';
 import type { SiteCamera } from '../../../runtime/site/site.ts';
 import { ClipFolder, FAST_H264, runFfmpeg } from '../../support/clips.ts';
 import { ffmpegAvailable, ffmpegNote } from '../../support/ffmpeg-available.ts';
+import { longNote, longRuns } from '../../support/long-runs.ts';
 import { RtspServer } from '../../support/rtsp-server.ts';
 import { CLIP_CAMERA, sample } from '../../support/running-site.ts';
 
@@ -115,25 +116,29 @@ describe.skipIf(!ffmpegAvailable)(`the light of a street from day to night${ffmp
     expect(Math.max(...delays)).toBeLessThanOrEqual(MOST_SECONDS);
   });
 
-  it('is followed over RTSP as well, in real time', { timeout: 180_000 }, async () => {
-    const codec = [...FAST_H264, ...BITRATE, '-tune', 'zerolatency', '-g', `${2 * FRAMES_PER_SECOND}`];
-    const server = await RtspServer.start({ input: ['-re', '-i', cut], codec });
-    try {
-      const held = await follow(server.url(), { ladder: ownLadder, untilSeconds: 62 });
-      expect(states(held)).toEqual(['day', 'dusk', 'night']);
-      // The stream is joined a little after it began, so its cuts come at most that much earlier on its own clock.
-      const between = held[2]!.fromSeconds - held[1]!.fromSeconds;
-      expect(Math.abs(between - PART_SECONDS)).toBeLessThanOrEqual(MOST_SECONDS);
-      expect(held[0]!.fromSeconds).toBeLessThanOrEqual(MOST_SECONDS);
-      expect(held[1]!.fromSeconds).toBeLessThanOrEqual(PART_SECONDS + MOST_SECONDS);
-      expect(held[2]!.fromSeconds).toBeLessThanOrEqual(2 * PART_SECONDS + MOST_SECONDS);
-      console.info(
-        `over RTSP: ${held.map(({ state, fromSeconds }) => `${state} ${fromSeconds.toFixed(1)} s`).join(', ')}`,
-      );
-    } finally {
-      await server.close();
-    }
-  });
+  it.skipIf(!longRuns)(
+    `is followed over RTSP as well, in real time${longNote}`,
+    { timeout: 180_000 },
+    async () => {
+      const codec = [...FAST_H264, ...BITRATE, '-tune', 'zerolatency', '-g', `${2 * FRAMES_PER_SECOND}`];
+      const server = await RtspServer.start({ input: ['-re', '-i', cut], codec });
+      try {
+        const held = await follow(server.url(), { ladder: ownLadder, untilSeconds: 62 });
+        expect(states(held)).toEqual(['day', 'dusk', 'night']);
+        // The stream is joined a little after it began, so its cuts come at most that much earlier on its own clock.
+        const between = held[2]!.fromSeconds - held[1]!.fromSeconds;
+        expect(Math.abs(between - PART_SECONDS)).toBeLessThanOrEqual(MOST_SECONDS);
+        expect(held[0]!.fromSeconds).toBeLessThanOrEqual(MOST_SECONDS);
+        expect(held[1]!.fromSeconds).toBeLessThanOrEqual(PART_SECONDS + MOST_SECONDS);
+        expect(held[2]!.fromSeconds).toBeLessThanOrEqual(2 * PART_SECONDS + MOST_SECONDS);
+        console.info(
+          `over RTSP: ${held.map(({ state, fromSeconds }) => `${state} ${fromSeconds.toFixed(1)} s`).join(', ')}`,
+        );
+      } finally {
+        await server.close();
+      }
+    },
+  );
 
   it('is followed in order where one light goes over into the next for 20 s', {
     timeout: 120_000,
