@@ -82,7 +82,7 @@ export async function finishChain(
   return { calibrated, distance, exported };
 }
 
-/** The defaults of `train`, but for epochs and variants; one class. */
+/** The defaults of `train`; one class. */
 async function trainHead(
   { model, epochs, variants, batch, cacheFolder, signal, onNote }: ChainSetting,
   { files, seed, folder }: ChainRequest,

@@ -108,7 +108,10 @@ async function clipTruth(): Promise<ClipTruth> {
   return { width, height, fps, classes, frames };
 }
 
-/** As `stream track=true conf=…` runs it: doubtful boxes hold tracks together, and those above the threshold are told. */
+/**
+ * As `stream track=True conf=… track_high_thresh=… new_track_thresh=…` runs it, all three the threshold: doubtful boxes
+ * hold tracks together, those above it begin them and are told.
+ */
 async function watchClip(
   { path, calibrator }: StreamedFile,
   {
@@ -133,7 +136,11 @@ async function watchClip(
   const { classNames } = detector;
   try {
     const source = await openSource(clipPath(`${light}.mp4`), { ffmpeg: await locateFfmpeg() });
-    const track = { lowThreshold: low, shown: { kind: 'fixed', base: threshold } } as const;
+    const track = {
+      lowThreshold: low,
+      ...{ highThreshold: threshold, newThreshold: threshold },
+      shown: { kind: 'fixed', base: threshold },
+    } as const;
     for await (const { size, detections: found } of detections({ source, detector, signal, track }))
       pictures.push({ size, detections: found });
   } finally {

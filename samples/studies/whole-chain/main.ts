@@ -126,7 +126,7 @@ await runFramedStudy(
       { name: 'lta_daynight_2021', host: 'yolox_nano.onnx' },
       { name: 'lta_daynight_2021', host: SECOND_HOST },
     ],
-    options: { epochs: '15', variants: '1', batch: '8', precision: '0.5', second: '1', clips: '1' },
+    options: { epochs: '30', variants: '4', batch: '8', precision: '0.5', second: '1', clips: '1' },
     interval: `${STUDENT_INTERVAL}. Shares: 95 % of all draws of the seeds. Alarms an hour: exact for a Poisson count. AP50 of a single seed: over resampled pictures. Seeds share cameras (seven give three and a half pairs), so intervals are too narrow for a network of other cameras`,
     measure,
   },

@@ -329,7 +329,7 @@ function clipTable(clips: readonly ClipFigures[]): Part {
     table: {
       table,
       title: 'False alarms an hour, on the clips of the sample world',
-      text: 'Three clips of 8 s (samples/clips), real time, with exact truth; sample host and its int8 file with two Gaussians, tracked as `stream track=True` does it. An alarm is a track of which less than half of the reported boxes meet an object (IoU .5); thresholds were chosen for the target precision on other cameras of the sample world. Per hour: the clip goes on as it is; intervals are exact for a Poisson count, and one alarm in 8 s is 450 an hour.',
+      text: 'Three clips of 8 s (samples/clips), real time, with exact truth; sample host and its int8 file with two Gaussians, tracked as `stream track=True` does it, with the threshold also for beginning a track. An alarm is a track of which less than half of the reported boxes meet an object (IoU .5); thresholds were chosen for the target precision on other cameras of the sample world. Per hour: the clip goes on as it is; intervals are exact for a Poisson count, and one alarm in 8 s is 450 an hour.',
       columns: [
         { figure: 'alarms an hour', title: 'alarms an hour', digits: 0, plot: 'smaller is better' },
         { figure: 'alarms', title: 'alarms in the clip', digits: 0 },
