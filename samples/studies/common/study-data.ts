@@ -59,6 +59,7 @@ export async function findStudyData(
     return [{ name, kind: 'real', host, data: folder, model: file, groupOf }];
   });
   if (found.length > 0) return found;
+  if (wanted.length > 0) say('no real data beside the project');
   return [await renderWorld(scratch, worldPictures)];
 }
 
@@ -77,7 +78,7 @@ const WORLD = { cameras: 7, size: { width: 320, height: 192 }, seed: 7 };
 
 async function renderWorld(scratch: string, pictures: number): Promise<StudyData> {
   const folder = join(scratch, 'world');
-  say(`no real data beside the project: ${pictures} pictures of the sample world are rendered`);
+  say(`${pictures} pictures of the sample world are rendered`);
   await writeDataset(folder, planTakes({ ...WORLD, pictures }), () => undefined);
   await nameByCamera(folder);
   return {

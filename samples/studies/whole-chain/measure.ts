@@ -9,26 +9,29 @@ import { type Answers, judgeStage, resampledAp50, type StageFigures } from './ju
 import { partsOfSeed, writeParts } from './parts.ts';
 import { type StreamedFile, streamOver } from './stream.ts';
 
-/** In the order of the chain. The last is what the gate lets through: the narrowest precision that passed. */
+/**
+ * In the order of the chain; float16 and int8 are files with two Gaussians. The last is what the gate lets through: the
+ * narrowest precision that passed.
+ */
 export const STAGES = [
   'stock',
   'trained',
   'calibrated',
   'two Gaussians',
-  'two Gaussians, float16',
-  'two Gaussians, int8',
-  'what the gate lets through',
+  'float16',
+  'int8',
+  'passed the gate',
 ] as const;
 export type StageName = (typeof STAGES)[number];
 
 /** Of which a share of the gain is asked. */
-export const INT8_STAGE = 'two Gaussians, int8' satisfies StageName;
-export const PASSED_STAGE = 'what the gate lets through' satisfies StageName;
+export const INT8_STAGE = 'int8' satisfies StageName;
+export const PASSED_STAGE = 'passed the gate' satisfies StageName;
 
 const STAGE_OF: Readonly<Record<Precision, StageName>> = {
   float32: 'two Gaussians',
-  float16: 'two Gaussians, float16',
-  int8: 'two Gaussians, int8',
+  float16: 'float16',
+  int8: 'int8',
 };
 
 export interface HostSetting extends ChainSetting {

@@ -24,7 +24,7 @@ export function verdictsOf(found: Found, rows: readonly StudyRow[]): readonly St
     calibratorVerdict(results),
     lightVerdict(results),
     clipVerdict(found),
-  ];
+  ].map((verdict) => ({ ...verdict, because: `${verdict.because}.` }));
 }
 
 interface Interval {
@@ -60,7 +60,7 @@ function short(value: number): string {
 function signed({ mean, low, high }: Interval): string {
   if (mean === null || low === null || high === null) return '–';
   const sign = (value: number) => `${value < 0 ? '−' : '+'}${short(value)}`;
-  return `${sign(mean)} (${sign(low)} to ${sign(high)})`;
+  return low === high ? sign(mean) : `${sign(mean)} (${sign(low)} to ${sign(high)})`;
 }
 
 /** One seed has no interval over seeds. */
@@ -122,10 +122,15 @@ function shareVerdict(rows: readonly StudyRow[], stage: StageName): StudyVerdict
         : graded(known.map(({ row }) => row!.low !== null && row!.low >= MOST_SHARE)),
     because: found
       .map(({ light, figure, row }) => {
-        const [mean, low, high] = [row?.mean, row?.low, row?.high].map((value) =>
-          value == null ? '–' : `${Math.round(100 * value)} %`,
+        const name = `${light}, ${figure === 'ap50' ? 'AP50' : 'recall'}`;
+        if (row?.mean == null) return `${name}: nothing was gained`;
+        const [mean, low, high] = [row.mean, row.low, row.high].map(
+          (value) =>
+            `${Math.round(100 * (value ?? 0))
+              .toString()
+              .replace('-', '−')} %`,
         );
-        return `${light}, ${figure === 'ap50' ? 'AP50' : 'recall'}: ${mean} (${low} to ${high})`;
+        return row.low === row.high ? `${name}: ${mean}` : `${name}: ${mean} (${low} to ${high})`;
       })
       .join('; '),
     default: isInt8
@@ -246,7 +251,9 @@ function clipVerdict({ clips }: Found): StudyVerdict {
     const alarms = some.reduce((sum, clip) => sum + clip.alarms, 0);
     const hourly = 3600 / Math.max(1, seconds);
     const [low, high] = poissonInterval(alarms).map((value) => value * hourly) as [number, number];
-    return { low, high, text: `${Math.round(alarms * hourly)} (${Math.round(low)} to ${Math.round(high)})` };
+    const recall = some.reduce((sum, clip) => sum + clip.recall, 0) / Math.max(1, some.length);
+    const words = `${Math.round(alarms * hourly)} (${Math.round(low)} to ${Math.round(high)})`;
+    return { low, high, text: `${words} at a recall of ${short(recall)}` };
   }) as [HourlyAlarms, HourlyAlarms];
   const verdict = int8.low > host.high ? 'does not hold' : int8.high <= host.low ? 'holds' : 'not measured';
   return {
@@ -256,7 +263,7 @@ function clipVerdict({ clips }: Found): StudyVerdict {
     because:
       clips.length === 0
         ? 'the clips were left out of this run'
-        : `alarms an hour on the three clips, one threshold each: sample host ${host.text}, its int8 file ${int8.text}; 24 s of one rendered street, an order of magnitude and no more. Real clips with truth are missing`,
+        : `alarms an hour on the three clips, one threshold each: sample host ${host.text}, its int8 file ${int8.text}; 24 s of one rendered street, an order of magnitude and no more; real clips with truth are missing`,
     default: 'none follows: conformal thresholds promise a precision, and no option promises alarms an hour',
   };
 }
