@@ -40,14 +40,18 @@ function rank({ study }: StudyFile): number {
   return place < 0 ? ORDER.length : place;
 }
 
-const VERDICTS = ['holds', 'holds in part', 'does not hold', 'not measured'] as const;
+const COUNTED = [
+  ['holds', 'hold'],
+  ['holds in part', 'hold in part'],
+  ['does not hold', 'do not hold'],
+  ['not measured', 'could not be measured'],
+] as const satisfies readonly (readonly [StudyVerdict['verdict'], string])[];
 
 function countLine(files: readonly StudyFile[]): string {
   const all = files.flatMap(({ verdicts }) => verdicts);
-  const counts = VERDICTS.map((verdict) => {
-    const count = all.filter((one) => one.verdict === verdict).length;
-    return `${count} ${verdict}`;
-  });
+  const counts = COUNTED.map(
+    ([verdict, words]) => `${all.filter((one) => one.verdict === verdict).length} ${words}`,
+  );
   return `Of ${all.length} claims: ${counts.join(', ')}.`;
 }
 
