@@ -66,7 +66,7 @@ const TITLES: Readonly<Record<Arm['group'], string>> = {
 
 const TEXTS: Readonly<Record<Arm['group'], string>> = {
   main: 'Heads of one hidden layer on the features of the frozen host at the anchors of labelled objects; γ 2, β 2. Two groups of pictures test, a third fits the temperature, the rest trains. "Same step": every gradient divided by the mean weight of its batch. Seeds under which a head diverged, or no finite temperature is best, are left out of its figures.',
-  grid: 'The same with other exponents. With β 1 the Brier weight is 2^γ times the focal one, whatever the number of classes: AdamW learns the very same from both, SGD takes larger steps.',
+  grid: 'The same with other exponents. With β 1 the Brier weight is 2^γ times the focal one, whatever the number of classes: AdamW learns nearly the same from both, SGD takes larger steps.',
   linear: 'The same without a hidden layer.',
 };
 
