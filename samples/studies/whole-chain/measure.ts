@@ -75,7 +75,9 @@ export async function measureSeed(
     stages.set(name, judgeStage(await said(files.fit, parts.fit), judge, setting.precision));
     answers.set(name, judge);
   }
-  stages.set(PASSED_STAGE, stages.get(narrowestPassed(chain.exported))!);
+  const passed = narrowestPassed(chain.exported);
+  stages.set(PASSED_STAGE, stages.get(passed)!);
+  answers.set(PASSED_STAGE, answers.get(passed)!);
   await rm(folder, { recursive: true, force: true });
   const stock = answers.get('stock')!;
   const result: SeedResult = {

@@ -4,7 +4,7 @@ import { type StudyRow, type StudyVerdict, seedRow } from '../common/study-file.
 import { poissonInterval } from './clips.ts';
 import type { LightRow } from './judge.ts';
 import { INT8_STAGE, PASSED_STAGE, type SeedResult, type StageName } from './measure.ts';
-import { differencesOf, type Found, SHARE_TABLE, shareRowName } from './tables.ts';
+import { differencesOf, type Found, ratioOfMeans, SHARE_TABLE, shareRowName } from './tables.ts';
 
 const PROJECT = 'this project';
 const SECOND_NOTE = 'second note';
@@ -17,8 +17,8 @@ export function verdictsOf(found: Found, rows: readonly StudyRow[]): readonly St
   const { results } = found;
   return [
     gainVerdict(results),
-    shareVerdict(rows, INT8_STAGE),
-    shareVerdict(rows, PASSED_STAGE),
+    shareVerdict(found, rows, INT8_STAGE),
+    shareVerdict(found, rows, PASSED_STAGE),
     gateVerdict(found),
     mixtureVerdict(results),
     calibratorVerdict(results),
@@ -98,9 +98,9 @@ function gainVerdict(results: readonly SeedResult[]): StudyVerdict {
   };
 }
 
-function shareVerdict(rows: readonly StudyRow[], stage: StageName): StudyVerdict {
+function shareVerdict({ host, second }: Found, rows: readonly StudyRow[], stage: StageName): StudyVerdict {
   const figures = ['ap50', 'recall at precision'] as const;
-  const found = JUDGED_LIGHTS.flatMap((light) =>
+  const shares = JUDGED_LIGHTS.flatMap((light) =>
     figures.map((figure) => ({
       light,
       figure,
@@ -109,19 +109,19 @@ function shareVerdict(rows: readonly StudyRow[], stage: StageName): StudyVerdict
       ),
     })),
   );
-  const known = found.filter(({ row }) => row?.mean != null && row.low !== row.high);
+  const known = shares.filter(({ row }) => row?.mean != null && row.low !== row.high);
   const isInt8 = stage === INT8_STAGE;
   return {
     claim: isInt8
-      ? 'Most of the gain (four fifths) survives to the int8 file'
-      : 'Most of the gain (four fifths) survives to the narrowest file that the gate lets through',
+      ? `Most of the gain (four fifths) survives to the int8 file of ${host}, gate or not`
+      : `Most of the gain (four fifths) survives to the narrowest file of ${host} that the gate lets through`,
     source: PROJECT,
     verdict:
       known.length === 0
         ? 'not measured'
         : graded(known.map(({ row }) => row!.low !== null && row!.low >= MOST_SHARE)),
-    because: found
-      .map(({ light, figure, row }) => {
+    because: [
+      ...shares.map(({ light, figure, row }) => {
         const name = `${light}, ${figure === 'ap50' ? 'AP50' : 'recall'}`;
         if (row?.mean == null) return `${name}: nothing was gained`;
         const [mean, low, high] = [row.mean, row.low, row.high].map(
@@ -131,8 +131,9 @@ function shareVerdict(rows: readonly StudyRow[], stage: StageName): StudyVerdict
               .replace('-', '−')} %`,
         );
         return row.low === row.high ? `${name}: ${mean}` : `${name}: ${mean} (${low} to ${high})`;
-      })
-      .join('; '),
+      }),
+      ...(second ? [secondShare(second, stage)] : []),
+    ].join('; '),
     default: isInt8
       ? 'export writes float32 unless int8= or half= asks for less'
       : 'export writes no file below the floors of its gate unless force=True',
@@ -143,6 +144,16 @@ function shareVerdict(rows: readonly StudyRow[], stage: StageName): StudyVerdict
         ]
       : [{ command: 'export', key: 'force', value: false }],
   };
+}
+
+/** Of AP50, all light. */
+function secondShare({ host, results }: NonNullable<Found['second']>, stage: StageName): string {
+  const gains = [stage, 'trained' as const].map((one) =>
+    differencesOf(results, [one, 'stock'], 'all', ['ap50']),
+  );
+  const { value } = ratioOfMeans(results.map((_, seed) => [gains[0]?.[seed] ?? 0, gains[1]?.[seed] ?? 0]));
+  const share = value === null ? 'nothing was gained' : `${Math.round(100 * value)} %`;
+  return `${host}, ${results.length} ${results.length === 1 ? 'seed' : 'seeds'}: all, AP50: ${share}`;
 }
 
 function gateVerdict({ host, results, second }: Found): StudyVerdict {
@@ -166,7 +177,7 @@ function gateVerdict({ host, results, second }: Found): StudyVerdict {
         return `${name}: ${passed} of ${of} seeds passed, AP lost ${mean === null ? '–' : short(mean)} on the pictures of the gate`;
       })
       .join('; '),
-    default: 'the gate refuses, says why, and names float16 as the next best',
+    default: 'the gate refuses, says which floors, and asks for a finer precision',
   };
 }
 
@@ -257,7 +268,8 @@ function clipVerdict({ clips }: Found): StudyVerdict {
   }) as [HourlyAlarms, HourlyAlarms];
   const verdict = int8.low > host.high ? 'does not hold' : int8.high <= host.low ? 'holds' : 'not measured';
   return {
-    claim: 'The int8 file raises no more false alarms an hour than the head that it came from',
+    claim:
+      'At thresholds chosen for the same precision, the int8 file raises no more false alarms an hour than the head it came from',
     source: PROJECT,
     verdict: clips.length === 0 ? 'not measured' : verdict,
     because:
