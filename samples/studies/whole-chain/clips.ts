@@ -53,7 +53,7 @@ export async function clipFigures(
     { precisions: ['int8'], signal },
   );
   const compared: readonly (readonly [string, StreamedFile])[] = [
-    ['sample host, full law', { path: world.model, classes: classNames, calibrator: 'off' }],
+    ['sample host', { path: world.model, classes: classNames, calibrator: 'off' }],
     ['its int8 file', { path: chain.exported.get('int8')!.path, classes: classNames }],
   ];
   const truth = await clipTruth();
