@@ -62,7 +62,9 @@ export function verdictsOf(rows: readonly StudyRow[], sets: readonly string[]): 
       source: NOTE,
       ...judged([entropy.raw, entropy.scaled]),
       because: `Raw: ${words(entropy.raw)}; after temperature: ${words(entropy.scaled)}.`,
-      default: isWorthIt([entropy.raw, entropy.scaled]) ? 'class_loss=bsceGra' : 'class_loss=ce',
+      default: isWorthIt([entropy.raw, entropy.scaled])
+        ? 'class_loss=bsceGra'
+        : 'class_loss=bsceGra still; these figures ask for ce, which is not decided yet',
     },
     {
       claim: 'trained so, no temperature is needed',
@@ -179,6 +181,9 @@ function exponentVerdict(
     source: NOTE,
     verdict: lower === 0 ? 'holds' : surely > 0 ? 'does not hold' : 'holds in part',
     because: `Of ${count} other pairs of exponents ${lower} have a lower raw ECE, ${surely} with an interval wholly below.`,
-    default: surely > 0 ? 'smaller γ, or cross entropy' : 'γ 2, β 2 where bsceGra is used',
+    default:
+      surely > 0
+        ? 'γ 2 still; these figures ask for a smaller γ, or cross entropy, which is not decided yet'
+        : 'γ 2, β 2 where bsceGra is used',
   };
 }
