@@ -6,12 +6,12 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { afterAll, describe, expect, it } from 'vitest';
-import { readStudyFile, type StudyFile } from '../../samples/studies/common/study-file.ts';
 import {
   correlation,
   partialRankCorrelation,
   rankCorrelation,
-} from '../../samples/studies/logit-range/correlation.ts';
+} from '../../samples/studies/common/correlation.ts';
+import { readStudyFile, type StudyFile } from '../../samples/studies/common/study-file.ts';
 import { errata } from '../../samples/studies/logit-range/errata.ts';
 import { CASES, type Measured } from '../../samples/studies/logit-range/measure.ts';
 import { type PlacedPicture, picturesOfSeed } from '../../samples/studies/logit-range/pictures.ts';

@@ -5,21 +5,8 @@ import {
   type SigmoidLossName,
   type SoftmaxLossName,
 } from 'edge-detect/training';
+import type { Erratum } from '../common/errata-table.ts';
 import { oneHot, probe, weightAt } from './probe.ts';
-
-export interface ErratumFigure {
-  readonly figure: string;
-  readonly value: number;
-}
-
-export interface Erratum {
-  readonly id: string;
-  /** As the note has it. */
-  readonly said: string;
-  /** What is true. */
-  readonly found: string;
-  readonly figures: readonly ErratumFigure[];
-}
 
 /** Sample of the note's own arithmetic. */
 const SAMPLE = { logits: [2, 1, 0.1], label: 0 };

@@ -1,11 +1,12 @@
 // Do weights by the Brier score, on gradients and not on losses, calibrate classes better, and without a temperature?
 //   node dist/samples/studies/brier-weights/main.js [seeds=5] [out=results.json] [page=results.html] [check=results.json]
 import { basename } from 'node:path';
+import { errataTable } from '../common/errata-table.ts';
 import { type FramedStudy, runFramedStudy, wholeNumber } from '../common/framed-study.ts';
 import { say } from '../common/output.ts';
 import type { WantedData } from '../common/study-data.ts';
 import { type Arm, gridArms, mainArms, plainArms } from './arms.ts';
-import { errataTable } from './errata-table.ts';
+import { errata } from './errata.ts';
 import { OPTIMIZER_TEXT } from './head.ts';
 import { objectTables, type SetRuns } from './object-tables.ts';
 import { divide, type HeadFigures, judgeHead, readObjects } from './objects.ts';
@@ -65,7 +66,11 @@ const study: FramedStudy = {
       }
       sets.push({ set: one.name, runs });
     }
-    const parts = [toyTables(toys), ...sets.map(objectTables), errataTable()];
+    const parts = [
+      toyTables(toys),
+      ...sets.map(objectTables),
+      errataTable(errata(), { by: "the product's own losses" }),
+    ];
     const rows = parts.flatMap((part) => part.rows);
     return {
       setting: { ...setting, bins: 15, optimisers: OPTIMIZER_TEXT, toys: JSON.stringify(TOYS) },

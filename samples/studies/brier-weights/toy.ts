@@ -2,7 +2,7 @@
 // network learns them from few points, and the weights of the losses are held against what is truly uncertain there.
 import { createRandom, deriveSeed, type Random, softmaxInto } from 'edge-detect/core';
 import { createSoftmaxLoss } from 'edge-detect/training';
-import { pearson, spearman } from './correlation.ts';
+import { correlation, rankCorrelation } from '../common/correlation.ts';
 import { type LabelledRows, trainClassHead } from './head.ts';
 import { oneHot, probe } from './probe.ts';
 
@@ -141,11 +141,11 @@ function judge({ rows, posterior }: Drawn, logits: Float64Array, classes: number
     right += topOf(law) === label ? 1 : 0;
     bestRight += topOf(truth) === label ? 1 : 0;
   }
-  const correlate = (how: typeof pearson) =>
+  const correlate = (how: typeof correlation) =>
     mapKeys(UNCERTAINTIES, (one) => mapKeys(WEIGHTS, (weight) => how(weights[weight], uncertain[one])));
   return {
-    pearson: correlate(pearson),
-    spearman: correlate(spearman),
+    pearson: correlate(correlation),
+    spearman: correlate(rankCorrelation),
     accuracy: right / count,
     bestAccuracy: bestRight / count,
     identityError,

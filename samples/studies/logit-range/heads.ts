@@ -1,9 +1,9 @@
 // The heads of one seed: a reference trained on one light, and what adapting it does under each way of holding its logits.
 import { mkdir, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { DataError } from 'edge-detect/core';
 import type { LabelledPicture } from 'edge-detect/data';
-import { chooseEngine, type TrainRequest, trainDetector } from 'edge-detect/training';
+import type { TrainRequest } from 'edge-detect/training';
+import { type LastModel, trainLast } from '../common/train-last.ts';
 
 /** Class losses: plain cross entropy, as the note has it, and the product's default. */
 export type ClassLossName = 'ce' | 'bsceGra';
@@ -27,13 +27,6 @@ export interface TrainingSetting {
   readonly onNote: (text: string) => void;
 }
 
-export interface TrainedHead {
-  readonly path: string;
-  readonly seconds: number;
-  /** CPU time of the whole program meanwhile. */
-  readonly cpuSeconds: number;
-}
-
 interface HeadRequest {
   readonly pictures: readonly LabelledPicture[];
   readonly loss: ClassLossName;
@@ -43,7 +36,7 @@ interface HeadRequest {
 }
 
 /** Adapter, quality law and class layer on the frozen host; boxes stay the host's, so all heads share them. */
-export function trainReference(setting: TrainingSetting, request: HeadRequest): Promise<TrainedHead> {
+export function trainReference(setting: TrainingSetting, request: HeadRequest): Promise<LastModel> {
   return trainHead(setting, request, {
     model: setting.model,
     epochs: setting.epochs,
@@ -55,7 +48,7 @@ export function trainReference(setting: TrainingSetting, request: HeadRequest): 
 export function adaptHead(
   setting: TrainingSetting,
   request: HeadRequest & { readonly reference: string; readonly way: TrainedWay },
-): Promise<TrainedHead> {
+): Promise<LastModel> {
   const { loss, way, reference } = request;
   return trainHead(setting, request, {
     model: reference,
@@ -72,32 +65,14 @@ async function trainHead(
   { classNames, batch, variants, cacheFolder, signal, onNote }: TrainingSetting,
   { pictures, seed, folder }: HeadRequest,
   request: Pick<TrainRequest, 'model'> & Partial<TrainRequest>,
-): Promise<TrainedHead> {
+): Promise<LastModel> {
   await rm(folder, { recursive: true, force: true });
   await mkdir(folder, { recursive: true });
   const data = await writeData(folder, classNames, pictures);
-  const [started, cpu] = [performance.now(), process.cpuUsage()];
-  let path: string | undefined;
-  // One plan for all machines: weights are equal bit by bit within a plan, and none is timed.
-  const events = trainDetector(
+  return trainLast(
     { data, batch, variants, seed, freezeBox: true, patience: 0, ...request },
-    {
-      folder,
-      cacheFolder,
-      signal,
-      openEngine: async (part, size) =>
-        (await chooseEngine({ engine: 'onnx', device: { kind: 'cpu' }, threads: 2 }, part, size)).engine,
-    },
+    { folder, cacheFolder, signal, onNote },
   );
-  for await (const event of events) {
-    if (event.type === 'note') onNote(event.text);
-    if (event.type === 'finished') path = event.files.lastPath;
-  }
-  if (path === undefined) {
-    throw new DataError(`${data}: the training ended without a model`, { hint: 'look at its notes above' });
-  }
-  const { user, system } = process.cpuUsage(cpu);
-  return { path, seconds: (performance.now() - started) / 1000, cpuSeconds: (user + system) / 1e6 };
 }
 
 /** Without a val split: nothing is chosen by pictures that judge. */

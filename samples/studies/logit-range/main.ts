@@ -4,7 +4,8 @@ import { join } from 'node:path';
 import { ConfigError } from 'edge-detect/core';
 import { runFramedStudy, type StudyContext, wholeNumber } from '../common/framed-study.ts';
 import { say } from '../common/output.ts';
-import { LOGIT_NORM_TEMPERATURE, type TrainedHead } from './heads.ts';
+import type { LastModel } from '../common/train-last.ts';
+import { LOGIT_NORM_TEMPERATURE } from './heads.ts';
 import { placedPictures } from './lights.ts';
 import { CASES, type Case, type Measured, measureSeed } from './measure.ts';
 import { picturesOfSeed } from './pictures.ts';
@@ -37,7 +38,7 @@ async function measure({ data, seeds, values, scratch, signal }: StudyContext) {
     },
   };
   const measured: Measured[] = [];
-  const heads: TrainedHead[] = [];
+  const heads: LastModel[] = [];
   for (let seed = 0; seed < seeds; seed++) {
     const found = await measureSeed(setting, picturesOfSeed(placed, seed), {
       seed,

@@ -5,6 +5,7 @@ import type { Size } from 'edge-detect/core';
 import type { LabelledPicture } from 'edge-detect/data';
 import { say } from '../common/output.ts';
 import type { Figures } from '../common/summary.ts';
+import type { LastModel } from '../common/train-last.ts';
 import { type Boxes, boxFigures, plattMaps } from './box-figures.ts';
 import {
   classFigures,
@@ -17,7 +18,6 @@ import {
   adaptHead,
   type ClassLossName,
   TRAINED_WAYS,
-  type TrainedHead,
   type TrainedWay,
   type TrainingSetting,
   trainReference,
@@ -56,7 +56,7 @@ export interface Measured {
 
 interface SeedResult {
   readonly measured: readonly Measured[];
-  readonly heads: readonly TrainedHead[];
+  readonly heads: readonly LastModel[];
 }
 
 interface SeedContext {
@@ -72,8 +72,8 @@ export async function measureSeed(
 ): Promise<SeedResult> {
   const { seed, folder } = context;
   const measured: Measured[] = [];
-  const heads: TrainedHead[] = [];
-  const references = new Map<ClassLossName, TrainedHead>();
+  const heads: LastModel[] = [];
+  const references = new Map<ClassLossName, LastModel>();
   for (const one of cases) {
     const { name, loss } = one;
     const adaptation = pictures.adaptations.find((offered) => offered.name === one.adaptation)!;
@@ -107,8 +107,8 @@ async function adaptAll(
     folder,
     reference,
   }: SeedContext & { readonly loss: ClassLossName; readonly reference: string },
-): Promise<ReadonlyMap<TrainedWay, TrainedHead>> {
-  const heads = new Map<TrainedWay, TrainedHead>();
+): Promise<ReadonlyMap<TrainedWay, LastModel>> {
+  const heads = new Map<TrainedWay, LastModel>();
   for (const way of TRAINED_WAYS) {
     const place = join(folder, `${name}-${loss}-${way}`);
     heads.set(way, await adaptHead(setting, { pictures: adapt, loss, seed, way, reference, folder: place }));
@@ -208,7 +208,7 @@ function tellCase(
     heldOut,
   }: { readonly name: string; readonly seed: number; readonly heldOut: readonly string[] },
   found: readonly CaseFigures[],
-  heads: readonly TrainedHead[],
+  heads: readonly LastModel[],
 ): string {
   const figure = (way: string, key: string) =>
     found.find((one) => one.set === 'unseen' && one.way === way)?.figures[key]?.toFixed(3) ?? '–';

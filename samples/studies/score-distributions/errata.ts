@@ -18,23 +18,9 @@ import {
   thresholdReach,
 } from 'edge-detect/core';
 import { createSigmoidLoss } from 'edge-detect/training';
+import type { Erratum } from '../common/errata-table.ts';
 import { publishedVariance } from './laws.ts';
 import { bestRightMass, twoHotLoss } from './two-hot.ts';
-
-export interface ErratumFigure {
-  readonly figure: string;
-  /** Null where there is no number. */
-  readonly value: number | null;
-}
-
-export interface Erratum {
-  readonly id: string;
-  /** As the note has it. */
-  readonly said: string;
-  /** What is true. */
-  readonly found: string;
-  readonly figures: readonly ErratumFigure[];
-}
 
 export function errata(): readonly Erratum[] {
   return [

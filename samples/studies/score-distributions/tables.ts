@@ -1,4 +1,5 @@
 // What was measured under all seeds, as rows of tables with one value per seed.
+import { errataTable } from '../common/errata-table.ts';
 import {
   type RowPlace,
   type StudyColumn,
@@ -192,7 +193,11 @@ const FORMS: readonly TableForm[] = [
 ];
 
 export function studyTables(found: Found): Part {
-  const parts = [...FORMS.flatMap((form) => formTables(found, form)), costTables(found), errataTables()];
+  const parts = [
+    ...FORMS.flatMap((form) => formTables(found, form)),
+    costTables(found),
+    errataTable(errata(), { by: "the product's own code", section: 'Errata' }),
+  ];
   return { tables: parts.flatMap(({ tables }) => tables), rows: parts.flatMap(({ rows }) => rows) };
 }
 
@@ -295,34 +300,4 @@ const nameOfCost = (bins: number) => (bins === 1 ? 'one channel' : `${bins} bins
 
 export function percent(share: number): string {
   return `${share < 0 ? '−' : '+'}${Math.abs(100 * share).toFixed(1)} %`;
-}
-
-function errataTables(): Part {
-  const table = 'errata';
-  const found = errata();
-  const short = (value: number | null) =>
-    value === null ? 'no number' : value === 0 ? '0' : String(Number(value.toPrecision(5)));
-  return {
-    tables: [
-      {
-        table,
-        title: 'Errata of the note',
-        section: 'Errata',
-        text: "What the note says, and the figures that say otherwise, computed by the product's own code.",
-        columns: [],
-        words: {
-          columns: ['', 'said', 'found', 'figures'],
-          rows: found.map(({ id, said, found: truth, figures }) => [
-            id,
-            said,
-            truth,
-            figures.map(({ figure, value }) => `${figure}: ${short(value)}`).join('; '),
-          ]),
-        },
-      },
-    ],
-    rows: found.flatMap(({ id, figures }) =>
-      figures.map(({ figure, value }) => seedRow({ table, row: id, figure }, [value])),
-    ),
-  };
 }

@@ -1,12 +1,12 @@
 // From a frozen host to the last file, by the same calls as `train`, `calibrate` and `export head=two-gaussian` make.
 import { mkdir } from 'node:fs/promises';
 import { basename, join } from 'node:path';
-import { DataError } from 'edge-detect/core';
 import { calibrateModel, writeCalibrator } from 'edge-detect/evaluate';
 import { type ExportSettings, exportModel, type ModelManifest, type Precision } from 'edge-detect/export';
 import { findQuality, loadModelFile, serialize, withQualityForm } from 'edge-detect/onnx';
 import { writeWholeFile } from 'edge-detect/runtime';
-import { chooseEngine, distillHead, trainDetector } from 'edge-detect/training';
+import { distillHead } from 'edge-detect/training';
+import { type LastModel, trainLast } from '../common/train-last.ts';
 import { type ChainParts, type PartFiles, thinned } from './parts.ts';
 
 export interface ChainSetting {
@@ -86,33 +86,13 @@ export async function finishChain(
 async function trainHead(
   { model, epochs, variants, batch, cacheFolder, signal, onNote }: ChainSetting,
   { files, seed, folder }: ChainRequest,
-): Promise<{ readonly path: string; readonly seconds: number; readonly cpuSeconds: number }> {
-  const [started, cpu] = [performance.now(), process.cpuUsage()];
+): Promise<LastModel> {
   const run = join(folder, 'run');
   await mkdir(run, { recursive: true });
-  let path: string | undefined;
-  const events = trainDetector(
+  return trainLast(
     { data: files.training, model, epochs, variants, batch, seed, patience: 0, singleClass: true },
-    {
-      folder: run,
-      cacheFolder,
-      signal,
-      // One plan for all machines: what comes out does not hang on which was quickest here.
-      openEngine: async (part, size) =>
-        (await chooseEngine({ engine: 'onnx', device: { kind: 'cpu' }, threads: 2 }, part, size)).engine,
-    },
+    { folder: run, cacheFolder, signal, onNote },
   );
-  for await (const event of events) {
-    if (event.type === 'note') onNote(event.text);
-    if (event.type === 'finished') path = event.files.lastPath;
-  }
-  if (path === undefined) {
-    throw new DataError(`${files.training}: the training ended without a model`, {
-      hint: 'look at its notes above',
-    });
-  }
-  const { user, system } = process.cpuUsage(cpu);
-  return { path, seconds: (performance.now() - started) / 1000, cpuSeconds: (user + system) / 1e6 };
 }
 
 /** On the pictures that the gate does not see, as `export` does it. */
