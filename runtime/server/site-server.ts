@@ -129,10 +129,10 @@ class Pages {
       this.#pictures(request.params.camera, reply),
     );
     app.get<{ Params: { '*': string } }>('/snapshots/*', (request, reply) =>
-      this.#file(this.#options.snapshots, request, reply),
+      this.#file(this.#options.snapshots, 'jpg', request, reply),
     );
     app.get<{ Params: { '*': string } }>('/clips/*', (request, reply) =>
-      this.#file(this.#options.clips, request, reply),
+      this.#file(this.#options.clips, 'mp4', request, reply),
     );
     app.put<{ Params: { camera: string }; Body: unknown }>(
       '/api/cameras/:camera/thresholds',
@@ -225,11 +225,12 @@ class Pages {
 
   async #file(
     folder: string | undefined,
+    kind: 'jpg' | 'mp4',
     request: FastifyRequest<{ Params: { '*': string } }>,
     reply: FastifyReply,
   ): Promise<FastifyReply> {
     return (
-      (await sendStored(folder, request.params['*'], request, reply)) ??
+      (await sendStored(folder, kind, request.params['*'], request, reply)) ??
       refuse(reply, 404, 'there is no such file')
     );
   }

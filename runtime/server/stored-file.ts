@@ -1,29 +1,31 @@
 // Pictures and clips of events over HTTP: whole, or the part that a player asks for.
 import { createReadStream } from 'node:fs';
 import { lstat, realpath } from 'node:fs/promises';
-import { extname, join, sep } from 'node:path';
+import { join, sep } from 'node:path';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 
-const TYPES: Readonly<Record<string, string>> = { '.jpg': 'image/jpeg', '.mp4': 'video/mp4' };
+const TYPES = { jpg: 'image/jpeg', mp4: 'video/mp4' } as const;
 
 /**
- * Only pictures and clips below the folder, by their real place: no `..`, no link that leads out of it.
+ * Only files of this kind below the folder, by their real place: no `..`, no link that leads out of it.
  * @param path `<camera>/<file>`
  * @returns undefined where there is no such file
  */
 export async function sendStored(
   folder: string | undefined,
+  kind: keyof typeof TYPES,
   path: string,
   { headers }: FastifyRequest,
   reply: FastifyReply,
 ): Promise<FastifyReply | undefined> {
-  if (folder === undefined || !/^[\w-]+\/[\w-][\w.-]*\.(?:jpg|mp4)$/.test(path)) return undefined;
+  if (folder === undefined || !/^[\w-]+\/[\w-][\w.-]*$/.test(path) || !path.endsWith(`.${kind}`))
+    return undefined;
   try {
     const root = await realpath(folder);
     const file = await realpath(join(root, path));
     const found = await lstat(file);
     if (!file.startsWith(root + sep) || !found.isFile()) return undefined;
-    reply.type(TYPES[extname(path)] ?? 'application/octet-stream').header('accept-ranges', 'bytes');
+    reply.type(TYPES[kind]).header('accept-ranges', 'bytes');
     const range = rangeOf(headers.range, found.size);
     if (range === undefined) return reply.header('content-length', found.size).send(createReadStream(file));
     const { start, end } = range;

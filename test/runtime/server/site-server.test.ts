@@ -25,6 +25,8 @@ beforeAll(async () => {
   mkdirSync(folder.join('clips/gate'), { recursive: true });
   writeFileSync(folder.join('clips/gate/one.mp4'), '0123456789');
   writeFileSync(folder.join('clips/gate/.partial-one.mp4'), 'half');
+  writeFileSync(folder.join('clips/gate/picture.jpg'), 'astray');
+  writeFileSync(folder.join('snapshots/gate/one.mp4'), 'astray');
   symlinkSync(folder.join('secret.jpg'), folder.join('snapshots/gate/link.jpg'));
   site = await startSite(
     detector,
@@ -156,6 +158,7 @@ describe.skipIf(!ffmpegAvailable)(`the server of a site${ffmpegNote}`, () => {
       '/clips/../secret.jpg',
       '/clips/gate/..%2f..%2fsecret.jpg',
       '/clips/gate',
+      '/clips/gate/picture.jpg',
       '/snapshots/gate/one.mp4',
     ])
       expect([path, await rawStatus(path)]).toEqual([path, 404]);
