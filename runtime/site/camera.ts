@@ -15,10 +15,11 @@ import { TRACKER_DEFAULTS } from '../tracker/index.ts';
 import { CameraClips } from './clips/camera-clips.ts';
 import type { ClipFolder } from './clips/clip-folder.ts';
 import type { CameraState, SiteEvent, SiteObject } from './events.ts';
-import { gateByMotion, type MotionGate } from './motion/motion-gate.ts';
+import { gateByMotion } from './motion/motion-gate.ts';
 import { createObjectEvents, type ObjectEvents } from './object-events.ts';
 import { paceSource } from './paced-source.ts';
 import type { SiteCamera } from './site.ts';
+import type { ThinnedSource } from './thinned-source.ts';
 import { leastScore, lowestScore } from './thresholds.ts';
 
 /** How a camera stands. Plain data. */
@@ -74,7 +75,7 @@ export class CameraRun {
   /** `sureScore` of the tracker at work; 0 without one. */
   #openedScore = 0;
   #past: SourceStats = { frames: 0, dropped: 0, reconnects: 0, damaged: 0 };
-  #source: MotionGate | undefined;
+  #source: ThinnedSource | undefined;
   #pastSkipped = 0;
   #last: { readonly atMs: number; readonly ageMs?: number; readonly light?: string } | undefined;
 

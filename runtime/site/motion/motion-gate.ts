@@ -1,13 +1,9 @@
-// A source of which only frames with motion go to the model, and some in any case. The others are let go as they come.
+// A source of which only frames with motion go to the model, and some in any case.
 import { MotionMeter } from '#core';
 import type { Frame } from '../../frame.ts';
-import type { FrameRequest, FrameSource, SourceStats } from '../../sources/source.ts';
+import type { FrameSource } from '../../sources/source.ts';
 import type { SiteMotion } from '../site.ts';
-
-export interface MotionGate extends FrameSource {
-  /** Frames that were let go for want of motion. */
-  readonly skipped: number;
-}
+import { frameSeconds, type ThinnedSource, thinSource } from '../thinned-source.ts';
 
 export interface MotionGateOptions {
   /** Asked at every frame, so that a changed file holds from the next one on; undefined: every frame goes. */
@@ -19,32 +15,11 @@ export interface MotionGateOptions {
 /** After motion, the model goes on for so long: a track needs some frames, and what stops moving is still there. */
 const HOLD_SECONDS = 2;
 
-export function gateByMotion(source: FrameSource, options: MotionGateOptions): MotionGate {
-  let skipped = 0;
-  return {
-    name: source.name,
-    kind: source.kind,
-    ...(source.frameCount !== undefined && { frameCount: source.frameCount }),
-    ...(source.framesPerSecond !== undefined && { framesPerSecond: source.framesPerSecond }),
-    get skipped() {
-      return skipped;
-    },
-    stats: (): SourceStats => {
-      const stats = source.stats();
-      return { ...stats, frames: stats.frames - skipped };
-    },
-    async *frames(request: FrameRequest): AsyncGenerator<Frame, void, undefined> {
-      const gate = new Gate(options);
-      for await (const frame of source.frames(request)) {
-        if (gate.lets(frame)) {
-          yield frame;
-          continue;
-        }
-        skipped++;
-        frame.release();
-      }
-    },
-  };
+export function gateByMotion(source: FrameSource, options: MotionGateOptions): ThinnedSource {
+  return thinSource(source, () => {
+    const gate = new Gate(options);
+    return (frame) => gate.lets(frame);
+  });
 }
 
 class Gate {
@@ -66,7 +41,7 @@ class Gate {
       this.#meter = undefined;
       return true;
     }
-    const seconds = frame.ptsSeconds ?? (frame.capturedAtMs ?? Date.now()) / 1000;
+    const seconds = frameSeconds(frame);
     const meter = this.#meterFor(frame, rule);
     // Measured in any case: a background that was not kept up would see motion everywhere.
     if (meter.see(frame.content, seconds) === 'motion') this.#openUntil = seconds + HOLD_SECONDS;
