@@ -85,13 +85,14 @@ export const SMOOTHED_LABELS: Extract<TargetPolicy, { kind: 'hard' }> = {
 
 /**
  * Box terms weigh as in YOLOv8 (7.5 CIoU, 1.5 side distributions); the score's law weighs 1 as QFL does in GFL, because
- * its gradient per logit, p − target, is of the same size; classes weigh 0.5, learned on positives only.
+ * its gradient per logit, p − target, is of the same size; classes weigh 0.5, learned on positives only, by
+ * cross entropy: Brier weights on the gradient calibrated no better (samples/studies/brier-weights).
  */
 export const CRITERION_DEFAULTS: CriterionConfig = {
   weights: { box: 7.5, classification: 0.5, boxDfl: 1.5, quality: 1, logitRange: 1 },
   quality: { kind: 'dfl', gamma: 0, negativeGamma: 0 },
   qualityReduction: 'targets',
-  classification: { kind: 'bsceGra', gamma: 2, beta: 2 },
+  classification: { kind: 'ce', gamma: 2, beta: 2 },
   targets: { kind: 'task-aligned' },
   assigner: ASSIGNER_DEFAULTS,
   logitRange: { kind: 'off' },
@@ -99,14 +100,15 @@ export const CRITERION_DEFAULTS: CriterionConfig = {
 };
 
 /**
- * The published recipe, for comparison: gamma 2 on every two-hot target, smoothed hard labels, mean over anchors, class
- * loss 1.0 and score distribution 0.1. Log-softmax stands in for ln(p + 1e-8).
+ * The published recipe, for comparison: gamma 2 on every two-hot target, smoothed hard labels, mean over anchors, Brier
+ * weights on the gradient of the classes, class loss 1.0 and score distribution 0.1. Log-softmax stands in for ln(p + 1e-8).
  */
 export const PUBLISHED_CRITERION: CriterionConfig = {
   ...CRITERION_DEFAULTS,
   weights: { ...CRITERION_DEFAULTS.weights, classification: 1, quality: 0.1 },
   quality: { kind: 'dfl', gamma: 2, negativeGamma: 2 },
   qualityReduction: 'anchors',
+  classification: { kind: 'bsceGra', gamma: 2, beta: 2 },
   targets: SMOOTHED_LABELS,
 };
 

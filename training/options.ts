@@ -126,6 +126,7 @@ export function completeRequest(request: TrainRequest): TrainOptions {
     });
   }
   const { imageSize, preset } = request;
+  const { classification } = presetCriterion(preset);
   return {
     data: request.data,
     model: request.model,
@@ -144,9 +145,9 @@ export function completeRequest(request: TrainRequest): TrainOptions {
     monteCarloPasses,
     freezeBox: request.freezeBox ?? false,
     classLaw: request.classLaw ?? 'softmax',
-    classLoss: request.classLoss ?? 'bsceGra',
-    gamma: request.gamma ?? 2,
-    beta: request.beta ?? 2,
+    classLoss: request.classLoss ?? classification.kind,
+    gamma: request.gamma ?? classification.gamma,
+    beta: request.beta ?? classification.beta,
     logitRange,
     cache: request.cache ?? 'disk',
     cacheBytes: request.cacheBytes ?? 8 * GIGABYTE,

@@ -80,7 +80,7 @@ describe('a run from scratch', () => {
     const text = model.metadataProps.find(({ key }) => key === 'edge_detect')?.value ?? '';
     const { classes, training } = JSON.parse(text);
     expect(classes).toEqual(SHAPE_NAMES);
-    expect(training).toMatchObject({ data: 'set/data.yaml', seed: 0, classLoss: 'bsceGra' });
+    expect(training).toMatchObject({ data: 'set/data.yaml', seed: 0, classLoss: 'ce' });
     expect(text).not.toContain(folder.path);
   });
 });
@@ -113,6 +113,14 @@ describe('args.yaml', () => {
     for (const { key, defaultText } of stated) {
       expect([key, scratch[key], host[key]]).toEqual([key, Number(defaultText), Number(defaultText)]);
     }
+  });
+
+  it('takes the class loss of the preset, unless one is named', () => {
+    const lossOf = (request: object) =>
+      completeRequest({ data: 'd', model: 'host.onnx', ...request }).classLoss;
+    expect(lossOf({ preset: 'published' })).toBe('bsceGra');
+    expect(lossOf({ preset: 'published', classLoss: 'focal' })).toBe('focal');
+    expect(lossOf({})).toBe('ce');
   });
 });
 

@@ -63,8 +63,15 @@ export function verdictsOf(rows: readonly StudyRow[], sets: readonly string[]): 
       ...judged([entropy.raw, entropy.scaled]),
       because: `Raw: ${words(entropy.raw)}; after temperature: ${words(entropy.scaled)}.`,
       default: isWorthIt([entropy.raw, entropy.scaled])
-        ? 'class_loss=bsceGra'
-        : 'class_loss=bsceGra still; these figures ask for ce, which is not decided yet',
+        ? 'Brier weights on the gradient'
+        : 'cross entropy; bsceGra stays an option, and a part of preset=published',
+      options: [
+        {
+          command: 'train',
+          key: 'class_loss',
+          value: isWorthIt([entropy.raw, entropy.scaled]) ? 'bsceGra' : 'ce',
+        },
+      ],
     },
     {
       claim: 'trained so, no temperature is needed',
@@ -183,7 +190,7 @@ function exponentVerdict(
     because: `Of ${count} other pairs of exponents ${lower} have a lower raw ECE, ${surely} with an interval wholly below.`,
     default:
       surely > 0
-        ? 'γ 2 still; these figures ask for a smaller γ, or cross entropy, which is not decided yet'
-        : 'γ 2, β 2 where bsceGra is used',
+        ? 'cross entropy, which has no exponents; 2 and 2, as in the note, where a weighted loss is asked for'
+        : 'γ 2, β 2 where a weighted loss is asked for',
   };
 }

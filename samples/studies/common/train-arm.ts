@@ -93,6 +93,8 @@ function requestOf({ request }: Arm, { options, heldOut, seed }: ArmContext): Tr
     freezeBox: true,
     patience: 0,
     singleClass: options.classes === 'one',
+    // The default of `train` when the figures of these studies were taken.
+    classLoss: 'bsceGra',
     ...request,
   };
 }

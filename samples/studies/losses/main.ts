@@ -16,7 +16,11 @@ function scalarArm(
 }
 
 const ARMS: readonly Arm[] = [
-  { name: 'DFL + BS-GRA', text: 'score: DFL over 10 bins; classes: BS-GRA (the default)', request: {} },
+  {
+    name: 'DFL + BS-GRA',
+    text: 'score: DFL over 10 bins; classes: BS-GRA',
+    request: { classLoss: 'bsceGra' },
+  },
   {
     name: 'DFL + CE',
     text: 'score: DFL over 10 bins; classes: cross entropy (what BS-GRA changes by itself)',

@@ -1,9 +1,12 @@
 // Claims of the note on score distributions, and what the figures say about each. The rules were written before the figures
 // were seen: a difference counts where its 95 % interval leaves out 0.
-import { type StudyRow, type StudyVerdict, seedRow } from '../common/study-file.ts';
+import { type StudyOption, type StudyRow, type StudyVerdict, seedRow } from '../common/study-file.ts';
 import { differencesOf, type Found, percent, valuesOf } from './tables.ts';
 
 const SOURCE = 'second note';
+
+const TEN_BINS: StudyOption = { command: 'train', key: 'bins', value: 10 };
+const FIXED_THRESHOLD: StudyOption = { command: 'stream', key: 'threshold', value: 'fixed' };
 
 export function verdictsOf(found: Found): readonly StudyVerdict[] {
   return [
@@ -91,6 +94,7 @@ function binsVerdict(found: Found): StudyVerdict {
     default: best
       ? 'bins=10 stays'
       : 'bins=10 stays; another number is measurably better here, see the table',
+    options: [TEN_BINS],
   };
 }
 
@@ -131,6 +135,7 @@ function smoothingVerdict(found: Found): StudyVerdict {
     ),
     because: `Smoothed minus hard, AP50: ${labelPair(found, pair, 'ap50')}; LaECE0: ${labelPair(found, pair, 'laEce0')}. Smoothed minus quality targets, AP50: ${labelPair(found, quality, 'ap50')}; LaECE0: ${labelPair(found, quality, 'laEce0')}.`,
     default: 'quality targets; labels stay a preset (preset=published)',
+    options: [{ command: 'train', key: 'preset', value: 'not set' }],
   };
 }
 
@@ -183,6 +188,10 @@ function weightVerdict(found: Found): StudyVerdict {
     verdict: graded(better ? [true, !worse] : [false], [ap50, laEce0]),
     because: `Minus weight 1, AP50: ${told('ap50')}; LaECE0: ${told('laEce0')}.`,
     default: 'weight 1 beside 0.5 of the classes',
+    options: [
+      { command: 'train', key: 'quality', value: 1 },
+      { command: 'train', key: 'cls', value: 0.5 },
+    ],
   };
 }
 
@@ -221,6 +230,7 @@ function duskVerdict(found: Found): StudyVerdict {
     verdict: gradedCases(cases, 'ap50 over equal'),
     because: `AP50 at dusk, over the fixed base (what gives back recall): ${told(cases, 'ap50 over fixed')}; over the fixed threshold that keeps as many boxes: ${told(cases, 'ap50 over equal', 4)}; over no cut: ${told(cases, 'ap50 over no cut')}. By day over as many boxes: ${told(ruleCases(found, 'day'), 'ap50 over equal', 4)}.`,
     default: 'threshold=fixed; the rule stays an option and tells its reach',
+    options: [FIXED_THRESHOLD],
   };
 }
 
@@ -239,6 +249,7 @@ function unsureVerdict(found: Found): StudyVerdict {
       .map(({ name, of }) => `${name} ${plain(of('exchanged'), 1)} of ${of('kept').mean?.toFixed(0) ?? '–'}`)
       .join('; ')}.`,
     default: 'threshold=fixed',
+    options: [FIXED_THRESHOLD],
   };
 }
 
@@ -250,6 +261,7 @@ function farVerdict(found: Found): StudyVerdict {
     verdict: gradedCases(cases, 'far recall over equal'),
     because: `Recall below 32 × 32 px, over the fixed base: ${told(cases, 'far recall over fixed')}; over as many boxes: ${told(cases, 'far recall over equal', 4)}; near objects over as many boxes: ${told(cases, 'near recall over equal', 4)}.`,
     default: 'threshold=fixed',
+    options: [FIXED_THRESHOLD],
   };
 }
 
@@ -265,6 +277,7 @@ function suppressionVerdict(found: Found): StudyVerdict {
     ),
     because: `AP50: ${slices.map((slice) => `${slice} ${shown(of(slice, 'ap50 gain'), 4)}`).join(', ')}; recall of as many boxes: ${slices.map((slice) => `${slice} ${shown(of(slice, 'recall gain'), 4)}`).join(', ')}.`,
     default: 'nms=hard',
+    options: [{ command: 'stream', key: 'nms', value: 'hard' }],
   };
 }
 
@@ -291,6 +304,7 @@ function costVerdict({ costs }: Found): StudyVerdict {
           : 'does not hold',
     because: `CPU time over one channel, on this machine and not on the note's Jetson Nano: ${toldCosts}.`,
     default: 'bins=10; exports may say the law in fewer channels (head=two-gaussian)',
+    options: [TEN_BINS],
   };
 }
 
@@ -337,5 +351,6 @@ function passesVerdict(found: Found): StudyVerdict {
     because: `AUROC at equal scores, law: ${rows.map((row) => `${row} ${plain(of(row, 'law tells, equal score'))}`).join(', ')}; dropout: ${rows.map((row) => `${row} ${plain(of(row, 'dropout tells, equal score'))}`).join(', ')}; law minus dropout: ${rows.map((row) => `${row} ${shown(of(row))}`).join(', ')}. With the squared error, law: ${['as they are', 'night'].map((row) => `${row} ${shown(of(row, 'law and error'))}`).join(', ')}; dropout: ${['as they are', 'night'].map((row) => `${row} ${shown(of(row, 'dropout and error'))}`).join(', ')}.`,
     default:
       'the spread of the law is reported as aleatoric, that between passes as epistemic; dropout=0 unless asked for',
+    options: [{ command: 'train', key: 'dropout', value: 0 }],
   };
 }
