@@ -117,6 +117,24 @@ export const QUALITY_LOSSES = ['dfl', ...SIGMOID_LOSSES] as const;
 export const TARGET_POLICIES = ['task-aligned', 'iou', 'hard'] as const;
 const RANGE_KINDS = ['off', 'penalty', 'zs-norm'] as const;
 
+/** What a class loss is called where every class has a sigmoid of its own. */
+const SIGMOID_KINDS: Readonly<Record<string, SigmoidLossName>> = {
+  ce: 'bce',
+  focal: 'focal',
+  bsceGra: 'gra',
+};
+
+/** @throws ConfigError where the loss has no form for this law */
+export function classLossKind(classLaw: HeadFacts['classLaw'], name: string): ClassLossConfig['kind'] {
+  // A name of no softmax loss is refused with the whole configuration.
+  if (classLaw === 'softmax') return name as SoftmaxLossName;
+  const kind = SIGMOID_KINDS[name];
+  if (kind !== undefined) return kind;
+  throw new ConfigError(`class_loss=${name} has no form for class_law=sigmoid`, {
+    hint: `write class_loss=${Object.keys(SIGMOID_KINDS).join('|')}, or leave class_law= away`,
+  });
+}
+
 interface HeadFacts {
   readonly bins: number;
   readonly classCount: number;

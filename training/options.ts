@@ -6,6 +6,7 @@ import type { FreezeLevel, HeadSpec } from '#onnx';
 import {
   CRITERION_DEFAULTS,
   type CriterionConfig,
+  classLossKind,
   type LossWeights,
   PUBLISHED_CRITERION,
 } from './criterion-config.ts';
@@ -127,6 +128,8 @@ export function completeRequest(request: TrainRequest): TrainOptions {
   }
   const { imageSize, preset } = request;
   const { classification } = presetCriterion(preset);
+  const { classLaw = 'softmax', classLoss = classification.kind } = request;
+  classLossKind(classLaw, classLoss);
   return {
     data: request.data,
     model: request.model,
@@ -144,8 +147,8 @@ export function completeRequest(request: TrainRequest): TrainOptions {
     dropout,
     monteCarloPasses,
     freezeBox: request.freezeBox ?? false,
-    classLaw: request.classLaw ?? 'softmax',
-    classLoss: request.classLoss ?? classification.kind,
+    classLaw,
+    classLoss,
     gamma: request.gamma ?? classification.gamma,
     beta: request.beta ?? classification.beta,
     logitRange,

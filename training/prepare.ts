@@ -12,7 +12,7 @@ import {
 } from '#data/datasets';
 import type { HeadedModel, TrainablePart } from '#onnx';
 import { rangesOfClasses } from '#onnx';
-import type { CriterionConfig, RangeReference } from './criterion-config.ts';
+import { type CriterionConfig, classLossKind, type RangeReference } from './criterion-config.ts';
 import { createDetectionCriterion } from './detection-criterion.ts';
 import type { Engine, EnginePlan, ParameterValues } from './engines/engine.ts';
 import { type CacheProgress, createFeatureSource } from './features/feature-source.ts';
@@ -247,9 +247,7 @@ function criterionConfig(
     weights: { ...base.weights, ...options.weights },
     classification: {
       ...base.classification,
-      ...(spec.classLaw === 'sigmoid'
-        ? { kind: 'gra' as const }
-        : { kind: options.classLoss as CriterionConfig['classification']['kind'] }),
+      kind: classLossKind(spec.classLaw, options.classLoss),
       gamma: options.gamma,
       beta: options.beta,
     },

@@ -7,6 +7,7 @@ import { normalizeArguments } from '../../src/cli/arguments.ts';
 import { readConfig } from '../../src/cli/config.ts';
 import { OPTIONS } from '../../src/cli/options.ts';
 import { readTrainRequest } from '../../src/cli/train-request.ts';
+import { classLossKind } from '../../training/criterion-config.ts';
 import { completeRequest, type TrainRequest } from '../../training/options.ts';
 import { toArguments } from '../../training/run/arguments.ts';
 import { RunFolder } from '../support/run-folder.ts';
@@ -121,6 +122,15 @@ describe('args.yaml', () => {
     expect(lossOf({ preset: 'published' })).toBe('bsceGra');
     expect(lossOf({ preset: 'published', classLoss: 'focal' })).toBe('focal');
     expect(lossOf({})).toBe('ce');
+  });
+
+  it('has no sigmoid form of every class loss, and says so', () => {
+    const wanted = { data: 'd', model: 'host.onnx', classLaw: 'sigmoid' } as const;
+    expect(completeRequest(wanted).classLoss).toBe('ce');
+    expect(() => completeRequest({ ...wanted, classLoss: 'dualFocal' })).toThrow(
+      'class_loss=dualFocal has no form for class_law=sigmoid',
+    );
+    expect([classLossKind('sigmoid', 'ce'), classLossKind('sigmoid', 'bsceGra')]).toEqual(['bce', 'gra']);
   });
 });
 
