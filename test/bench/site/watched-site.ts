@@ -68,14 +68,15 @@ export class WatchedSite {
     return this.#child.pid ?? 0;
   }
 
-  get exitCode(): number | null {
-    return this.#child.exitCode;
+  /** One that was killed has a signal and no code. */
+  get hasEnded(): boolean {
+    return this.#child.exitCode !== null || this.#child.signalCode !== null;
   }
 
   /** @throws Error with what the site said, when it takes longer */
   async until(isTrue: (sample: SiteSample) => boolean, seconds: number): Promise<SiteSample> {
     const end = Date.now() + 1000 * seconds;
-    while (Date.now() < end && this.exitCode === null) {
+    while (Date.now() < end && !this.hasEnded) {
       const sample = this.latest;
       if (sample !== undefined && isTrue(sample)) return sample;
       await sleep(20);
@@ -87,7 +88,7 @@ export class WatchedSite {
   async stop(): Promise<number | null> {
     this.#watching = false;
     await this.#done;
-    if (this.exitCode !== null) return this.exitCode;
+    if (this.hasEnded) return this.#child.exitCode;
     const ended = once(this.#child, 'exit');
     this.#child.kill('SIGINT');
     const [code] = await ended;
@@ -95,7 +96,7 @@ export class WatchedSite {
   }
 
   async #watch(everyMs: number): Promise<void> {
-    while (this.#watching && this.exitCode === null) {
+    while (this.#watching && !this.hasEnded) {
       const next = sleep(everyMs);
       const text = await fetch(this.#url)
         .then((response) => response.text())
