@@ -173,6 +173,8 @@ export type { LightLadder, LightMeasurement, LightPolicy, LightState } from './l
 export { firstLight, nextLight, thresholdInLight } from './light.ts';
 export type { LightCues, LightMeasure } from './light-cues.ts';
 export { INFRARED_VALUE, LIGHT_LADDER, measureLight } from './light-cues.ts';
+export type { FittedLadder, LitState } from './light-fit.ts';
+export { fitLightLadder, LEAST_LIT_PICTURES, LEAST_RIGHTLY } from './light-fit.ts';
 export type { LogitRange, LogitRowView } from './logit-range.ts';
 export {
   FEWEST_SCALED_CLASSES,

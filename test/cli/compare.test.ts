@@ -148,13 +148,8 @@ describe('compare by a column of a table', () => {
 
 describe.skipIf(!ffmpegAvailable)(`thresholds of compare in stream${ffmpegNote}`, () => {
   const stream = (clip: string, ...words: string[]) =>
-    folder.run([
-      'stream',
-      `model=${model}`,
-      `source=${file(`samples/clips/${clip}.mp4`)}`,
-      'max_frames=5',
-      ...words,
-    ]);
+    folder.run(['stream', `model=${model}`, `source=${file(`samples/clips/${clip}.mp4`)}`, ...words]);
+  const FEW = 'max_frames=5';
 
   it('follow the measured light, with the hysteresis that the file brings', async () => {
     const report = await compare(`data=${set.data}`, 'by=light', 'name=light');
@@ -167,7 +162,7 @@ describe.skipIf(!ffmpegAvailable)(`thresholds of compare in stream${ffmpegNote}`
       states: ['night', 'dusk', 'day'],
       boundaries: [0, 1],
     });
-    const { code, stdout, stderr } = await stream('night', 'light=auto', `thresholds=${path}`);
+    const { code, stdout, stderr } = await stream('night', FEW, 'light=auto', `thresholds=${path}`);
     expect(code, stderr).toBe(0);
     const lines = jsonLines<PictureLine & { readonly light: string }>(stdout);
     expect(new Set(lines.map(({ light }) => light))).toEqual(new Set(['night']));
@@ -175,6 +170,18 @@ describe.skipIf(!ffmpegAvailable)(`thresholds of compare in stream${ffmpegNote}`
     expect(Math.min(...scores)).toBeGreaterThan(
       Math.min(...Object.values(written.conditions['night'] ?? {})),
     );
+  }, 60_000);
+
+  it('bring boundaries of these very pictures where a column parts them by their light', async () => {
+    const { path, file: written } = readThresholds('one');
+    expect(written.hysteresis).toMatchObject({ measure: 'picture', states: ['night', 'dusk', 'day'] });
+    for (const clip of ['day', 'dusk', 'night']) {
+      const { code, stdout, stderr } = await stream(clip, 'light=auto', `thresholds=${path}`);
+      expect(code, stderr).toBe(0);
+      // A light between two states needs some seconds, and then stays.
+      const lights = jsonLines<{ light?: string }>(stdout).flatMap(({ light }) => light ?? []);
+      expect(new Set(lights)).toEqual(new Set([clip]));
+    }
   }, 60_000);
 
   it('follow the sun, whose states need no ladder of their own', async () => {
@@ -188,7 +195,7 @@ describe.skipIf(!ffmpegAvailable)(`thresholds of compare in stream${ffmpegNote}`
     expect(written.hysteresis).toBeUndefined();
     const start = 'start_time=2021-03-20T22:00:00+08:00';
     const place = ['light=sun', 'lat=1.35', 'lon=103.82'];
-    const { code, stdout, stderr } = await stream('night', ...place, start, `thresholds=${path}`);
+    const { code, stdout, stderr } = await stream('night', FEW, ...place, start, `thresholds=${path}`);
     expect(code, stderr).toBe(0);
     expect(jsonLines<{ light: string }>(stdout)[0]?.light).toBe('night');
   }, 60_000);

@@ -36,5 +36,6 @@ export async function compare(config: Config, signal: AbortSignal): Promise<void
   if (config.flag('json')) printJson(comparisonResults(comparison));
   else for (const line of comparisonLines(comparison)) print(line);
   if (withoutThresholds !== undefined) say(`no thresholds.json: ${withoutThresholds}`);
+  else if (comparison.light?.remark !== undefined) say(comparison.light.remark);
   say(`results in ${await folder()}`);
 }

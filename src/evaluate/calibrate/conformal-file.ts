@@ -1,7 +1,7 @@
 // Conformal thresholds as the file that `stream` and `predict` load: for the model that `calibrate` writes.
 import { createHash } from 'node:crypto';
 import { join } from 'node:path';
-import { formatThresholdsFile, type ThresholdsFile } from '#core';
+import { formatThresholdsFile, LIGHT_LADDER, type ThresholdsFile } from '#core';
 import { writeWholeFile } from '#runtime';
 import { pictureLadder } from '../compare/comparison-thresholds.ts';
 import type { ModelCalibration } from './calibrate-model.ts';
@@ -49,7 +49,7 @@ export function conformalFile(calibration: ModelCalibration): ThresholdsFile | u
     classes: table(null),
     conditions: Object.fromEntries(conditions.filter(([, own]) => Object.keys(own).length > 0)),
     cameras: {},
-    ...(slicedBy === 'light' && { hysteresis: pictureLadder() }),
+    ...(slicedBy === 'light' && { hysteresis: pictureLadder(LIGHT_LADDER) }),
   };
 }
 

@@ -1,7 +1,9 @@
 // One model over pictures of two or more conditions: found, predicted, compared.
+import { LIGHT_LADDER } from '#core';
 import { matchClasses } from '../class-matching.ts';
 import { classesOf, type PredictOptions, predictDataset, type RanWith } from '../predict.ts';
 import { type CompareOptions, type CompareReport, compareSlices } from './compare.ts';
+import { ladderOfSlices, type SliceLadder } from './picture-light.ts';
 import { loadPictureSet, type PictureSetRequest } from './picture-sets.ts';
 import { type SliceRule, slicePictures } from './slice-rules.ts';
 import { withPredictions } from './slices.ts';
@@ -20,6 +22,9 @@ export interface CompareRequest {
   readonly options?: CompareOptions;
 }
 
+/** Rules that may part pictures by their light, or by anything else. The sun has a ladder of its own. */
+const OWN_LADDER: readonly SliceRule['kind'][] = ['column', 'against'];
+
 export interface CompareContext {
   readonly signal?: AbortSignal;
   readonly onPicture?: (stage: 'parted' | 'predicted', done: number, total: number) => void;
@@ -36,6 +41,8 @@ export interface ModelComparison {
   readonly report: CompareReport;
   /** What the slices rest on, in words. */
   readonly remarks: readonly string[];
+  /** What switches between the slices by the light of a picture, where that was asked. */
+  readonly light?: SliceLadder;
   readonly options: CompareOptions;
 }
 
@@ -80,6 +87,9 @@ export async function compareModel(
     { model: predictions.classNames, ...(classNames && { labels: classNames }) },
     options,
   );
+  const own = report.thresholds !== null && OWN_LADDER.includes(rule.kind);
+  const light: SliceLadder | undefined =
+    rule.kind === 'light' ? { ladder: LIGHT_LADDER } : own ? await ladderOfSlices(slices, signal) : undefined;
   return {
     ranWith: predictions.ranWith,
     classNames: predictions.classNames,
@@ -87,7 +97,12 @@ export async function compareModel(
     rule: rule.kind,
     reference: slices[0]?.name ?? '',
     report,
-    remarks: [...(set.split === undefined ? [] : [`split ${set.split}`]), ...remarks],
+    remarks: [
+      ...(set.split === undefined ? [] : [`split ${set.split}`]),
+      ...remarks,
+      ...(light?.remark === undefined ? [] : [light.remark]),
+    ],
+    ...(light && { light }),
     options,
   };
 }

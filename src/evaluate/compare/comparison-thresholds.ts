@@ -1,5 +1,5 @@
 // The thresholds of a comparison as the file that `stream` and `predict` load: in the names of the model's classes.
-import { LIGHT_LADDER, type ThresholdsFile } from '#core';
+import type { LightLadder, ThresholdsFile } from '#core';
 import type { ModelComparison } from './compare-model.ts';
 import { type ThresholdTables, thresholdTables } from './condition-thresholds.ts';
 
@@ -10,7 +10,7 @@ const OTHERS = '*';
  * @returns undefined where no class has a verdict in any condition: one threshold for all is then as good
  */
 export function comparisonThresholds(comparison: ModelComparison): ThresholdsFile | undefined {
-  const { ranWith, classNames, report, rule, options } = comparison;
+  const { ranWith, classNames, report, light, options } = comparison;
   const { thresholds } = report;
   const judged = thresholds?.some(({ conditions }) =>
     conditions.some(({ bestF1 }) => bestF1.kind === 'threshold'),
@@ -32,13 +32,17 @@ export function comparisonThresholds(comparison: ModelComparison): ThresholdsFil
       Object.entries(tables.conditions).map(([condition, table]) => [condition, renamed(table)]),
     ),
     cameras: {},
-    ...(rule === 'light' && { hysteresis: pictureLadder() }),
+    ...(light?.ladder && { hysteresis: pictureLadder(light.ladder) }),
   };
 }
 
 /** What switches between light states that were measured in pictures. */
-export function pictureLadder(): NonNullable<ThresholdsFile['hysteresis']> {
-  const { states, boundaries, margin, holdSeconds } = LIGHT_LADDER;
+export function pictureLadder({
+  states,
+  boundaries,
+  margin,
+  holdSeconds,
+}: LightLadder): NonNullable<ThresholdsFile['hysteresis']> {
   return { measure: 'picture', states: [...states], boundaries: [...boundaries], margin, holdSeconds };
 }
 

@@ -2,11 +2,12 @@
 // place, another set, or the same pictures rendered in another light.
 import { access, mkdir, readFile } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
-import { DataError, firstLight, LIGHT_LADDER, measureLight, nearest, type Size } from '#core';
-import { encodePicture, openPicture, readPicture } from '#data/images';
+import { DataError, firstLight, LIGHT_LADDER, nearest, type Size } from '#core';
+import { encodePicture, readPicture } from '#data/images';
 import { CIVIL_LIMITS, sunLight } from '#data/sun';
 import { writeWholeFile } from '#runtime';
 import { cameraOfName } from '../camera-of-name.ts';
+import { lightOfPicture } from './picture-light.ts';
 import {
   loadPictureSet,
   type PictureSet,
@@ -195,14 +196,11 @@ async function byColumn(
   };
 }
 
-/** Side in px of the pictures that are measured: the cues are made for small ones. */
-const MEASURED_SIDE_PX = 320;
-
 async function byLight(set: PictureSet, { signal, onPicture }: SliceContext): Promise<Sliced> {
   const states = new Map<string, string>();
   for (const [place, { path }] of set.pictures.entries()) {
     signal?.throwIfAborted();
-    const value = await lightOf(path);
+    const value = await lightOfPicture(path);
     if (Number.isFinite(value)) states.set(path, firstLight(LIGHT_LADDER, value).name);
     onPicture?.(place + 1, set.pictures.length);
   }
@@ -216,17 +214,6 @@ async function byLight(set: PictureSet, { signal, onPicture }: SliceContext): Pr
       ...(out === 0 ? [] : [`${out} black pictures say nothing of the light and are left out`]),
     ],
   };
-}
-
-async function lightOf(path: string): Promise<number> {
-  const { size, resizeTo } = await openPicture(path);
-  const scale = Math.min(1, MEASURED_SIDE_PX / Math.max(size.width, size.height));
-  const small = {
-    width: Math.max(1, Math.round(scale * size.width)),
-    height: Math.max(1, Math.round(scale * size.height)),
-  };
-  const { rgb } = await resizeTo(small);
-  return measureLight(rgb, small.width, small.height).value;
 }
 
 /** From bright to dark, as a reader expects a reference first. */

@@ -1,6 +1,6 @@
 // The light of a site's camera: the sample street by day, at dusk and at night, as a file, over RTSP, and blended slowly.
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { LIGHT_LADDER, type LightLadder, measureLight } from '#core';
+import { fitLightLadder, type LightLadder, measureLight } from '#core';
 import { type OpenDetector, openDetector } from '#runtime';
 import { runSite } from '../../../runtime/site/run-site.ts';
 import type { SiteCamera } from '../../../runtime/site/site.ts';
@@ -25,17 +25,16 @@ interface Held {
   readonly fromSeconds: number;
 }
 
-/** `value` of a clip as it lies in the repository: the mean over one frame a second. */
-function meanLight(name: string): number {
-  const scaled = ['-vf', `fps=1,scale=${SIZE.width}:${SIZE.height}`];
+/** `value` of a clip as it lies in the repository, twice a second. */
+function lightsOf(name: string): readonly number[] {
+  const scaled = ['-vf', `fps=2,scale=${SIZE.width}:${SIZE.height}`];
   const input = ['-i', sample(`clips/${name}.mp4`)];
   const bytes = runFfmpeg(...input, ...scaled, '-f', 'rawvideo', '-pix_fmt', 'rgb24', '-');
   const frameBytes = 3 * SIZE.width * SIZE.height;
-  const values = Array.from({ length: Math.floor(bytes.length / frameBytes) }, (_, index) => {
+  return Array.from({ length: Math.floor(bytes.length / frameBytes) }, (_, index) => {
     const frame = bytes.subarray(index * frameBytes, (index + 1) * frameBytes);
     return measureLight(frame, SIZE.width, SIZE.height).value;
   });
-  return values.reduce((sum, value) => sum + value, 0) / values.length;
 }
 
 describe.skipIf(!ffmpegAvailable)(`the light of a street from day to night${ffmpegNote}`, () => {
@@ -47,7 +46,7 @@ describe.skipIf(!ffmpegAvailable)(`the light of a street from day to night${ffmp
   let blended = '';
   /**
    * The rendered dusk is brighter than that of the cameras that the general ladder was fitted to, so this camera has
-   * boundaries of its own: midway between its states.
+   * boundaries of its own, fitted to its clips as `compare` fits them to labelled pictures.
    */
   let ownLadder: LightLadder;
 
@@ -64,8 +63,9 @@ describe.skipIf(!ffmpegAvailable)(`the light of a street from day to night${ffmp
     const fade = (offset: number) => `xfade=transition=fade:duration=20:offset=${offset}`;
     const graph = `[0:v]trim=0:30[a];[1:v]trim=0:50[b];[2:v]trim=0:34[c];[a][b]${fade(10)}[ab];[ab][c]${fade(40)}[v]`;
     blended = clips.draw('blended.mp4', ...all(7), '-filter_complex', graph, ...encode);
-    const [day, dusk, night] = NAMES.map(meanLight) as [number, number, number];
-    ownLadder = { ...LIGHT_LADDER, boundaries: [(night + dusk) / 2, (dusk + day) / 2] };
+    const fitted = fitLightLadder(NAMES.map((name) => ({ name, values: lightsOf(name) })));
+    if (fitted === undefined) throw new Error('the light does not tell the clips apart');
+    ownLadder = fitted.ladder;
   }, 120_000);
   afterAll(async () => {
     clips.remove();
