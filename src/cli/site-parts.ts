@@ -29,7 +29,14 @@ export function openSiteParts(site: Site, classNames: readonly string[]): SitePa
   const { events, mqtt, webhook, snapshots, cameras } = site;
   let running: SiteControl | undefined;
   const messages =
-    mqtt && createMqttSink({ mqtt, classNames, watchesDrift: site.drift !== undefined, onNotice: say });
+    mqtt &&
+    createMqttSink({
+      mqtt,
+      classNames,
+      watchesDrift: site.drift !== undefined,
+      keepsClips: site.clips !== undefined,
+      onNotice: say,
+    });
   const sinks = [
     ...(events ? [createEventsFile({ ...events, onNotice: say })] : []),
     ...(messages ? [messages] : []),

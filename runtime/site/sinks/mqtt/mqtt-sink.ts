@@ -24,6 +24,8 @@ export interface MqttSinkOptions {
   readonly classNames: readonly string[];
   /** The site watches for drift: then its state is said, too. Default false. */
   readonly watchesDrift?: boolean;
+  /** The site keeps a clip of every object. Default false. */
+  readonly keepsClips?: boolean;
   /** Told of what an operator should know, without secrets: outages, bad commands. */
   readonly onNotice: (message: string) => void;
   /** Between two messages on `stats`. Default 60. */
@@ -127,19 +129,32 @@ class Messages implements MqttSink {
 
   accept(event: SiteEvent): void {
     const { of, events } = this.#topics;
+    const { keepsClips = false } = this.#options;
     const time = event.atMs / 1000;
     switch (event.kind) {
       case 'object':
-        this.#tell(events, eventForm(event));
+        this.#tell(events, eventForm(event, keepsClips));
         return;
       case 'zone': {
         const { type, zone, camera } = event;
-        this.#tell(of(camera, 'zone'), { type, zone, camera, time, object: objectForm(event.object) });
+        this.#tell(of(camera, 'zone'), {
+          type,
+          zone,
+          camera,
+          time,
+          object: objectForm(event.object, keepsClips),
+        });
         return;
       }
       case 'line': {
         const { line, direction, camera } = event;
-        this.#tell(of(camera, 'line'), { line, direction, camera, time, object: objectForm(event.object) });
+        this.#tell(of(camera, 'line'), {
+          line,
+          direction,
+          camera,
+          time,
+          object: objectForm(event.object, keepsClips),
+        });
         return;
       }
       case 'count':

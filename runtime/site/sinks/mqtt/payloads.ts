@@ -8,8 +8,11 @@ type ObjectEvent = Extract<SiteEvent, { readonly kind: 'object' }>;
 type ClipEvent = Extract<SiteEvent, { readonly kind: 'clip' }>;
 type DriftEvent = Extract<SiteEvent, { readonly kind: 'drift' }>;
 
-/** Times in seconds since 1970, boxes in whole px of the frame. */
-export function objectForm(object: SiteObject): Readonly<Record<string, unknown>> {
+/**
+ * Times in seconds since 1970, boxes in whole px of the frame.
+ * @param keepsClips of every object there is a clip, or there will be: `<camera>/clip` says when
+ */
+export function objectForm(object: SiteObject, keepsClips: boolean): Readonly<Record<string, unknown>> {
   const { x1, y1, x2, y2 } = object.box;
   const { boxSigma } = object;
   return {
@@ -26,7 +29,7 @@ export function objectForm(object: SiteObject): Readonly<Record<string, unknown>
     start_time: object.startMs / 1000,
     end_time: object.endMs === undefined ? null : object.endMs / 1000,
     has_snapshot: object.snapshot !== undefined,
-    has_clip: false,
+    has_clip: keepsClips,
     frames: object.frames,
     score_std: orNull(object.scoreStd),
     median_score: toDecimals(object.medianScore, 4),
@@ -41,8 +44,11 @@ export function objectForm(object: SiteObject): Readonly<Record<string, unknown>
 }
 
 /** `before` of a new object is what it is now: listeners of Frigate's events read both without asking. */
-export function eventForm({ type, before, after }: ObjectEvent): Readonly<Record<string, unknown>> {
-  return { type, before: objectForm(before ?? after), after: objectForm(after) };
+export function eventForm(
+  { type, before, after }: ObjectEvent,
+  keepsClips: boolean,
+): Readonly<Record<string, unknown>> {
+  return { type, before: objectForm(before ?? after, keepsClips), after: objectForm(after, keepsClips) };
 }
 
 export function driftForm(event: DriftEvent): Readonly<Record<string, unknown>> {

@@ -147,6 +147,17 @@ describe.skipIf(!mosquittoAvailable)(`a site on a broker${mosquittoNote}`, () =>
     await broker.close();
   });
 
+  it('promises a clip of every object where the site keeps them', async () => {
+    const heard = await broker.listen('clips/#');
+    const { sink } = open(broker.url, { keepsClips: true, mqtt: { topicPrefix: 'clips' } });
+    sink.accept(objectEvent('new'));
+    await eventually(() => heard.of('clips/events').length > 0);
+    const { before, after } = JSON.parse(heard.of('clips/events')[0] ?? '');
+    expect([before.has_clip, after.has_clip]).toEqual([true, true]);
+    await sink.close();
+    await heard.close();
+  });
+
   it('says what is, what happens, and that it stops', async () => {
     const { sink, notices } = open(broker.url);
     for (const type of ['new', 'update', 'end'] as const)
