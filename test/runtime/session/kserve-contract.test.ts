@@ -3,6 +3,7 @@ import { createHash } from 'node:crypto';
 import { afterAll, beforeAll, describe } from 'vitest';
 import type { Session } from '#runtime';
 import { prepareSession } from '../../../runtime/session/open-session.ts';
+import { longRuns } from '../../support/long-runs.ts';
 import { doubledModel, slowModel } from '../../support/session-models.ts';
 import { InferenceServer, serverInstalled } from './kserve-server.ts';
 import { describeSessionContract } from './session-contract.ts';
@@ -41,9 +42,10 @@ describe.skipIf(!serverInstalled)(`on an inference server${note}`, async () => {
   for (const protocol of ['grpc', 'http'] as const) {
     describeSessionContract(`kserve over ${protocol}`, {
       open: (model) => open(model, protocol),
-      // The buffers of HTTP/2 grow for the first few thousand runs, then no more (12 000 runs: 0.2 MiB of heap in the last 10 000).
+      // The buffers of HTTP/2 grow for the first few thousand runs, then no more (12 000 runs: 0.2 MiB of heap in the last 10 000):
+      // EDGE_DETECT_LONG_TESTS=1 goes that far.
       limits: {
-        runs: 5000,
+        runs: longRuns ? 5000 : 1500,
         growthMiB: 32,
         child: { provider: { kind: 'kserve', url: server[protocol]('slow') } },
       },
