@@ -1,8 +1,8 @@
 // After int8 the scores are others: a calibrator that the source carried is fitted anew on what was exported.
 import { DataError, ModelError, parseFittedSuppression } from '#core';
 import { loadDataset } from '#data/datasets';
-import { calibrateModel, chooseSplit, otherSplit } from '#evaluate';
-import { type ModelProto, readCalibrator, readMetadata, withCalibrator } from '#onnx';
+import { calibrateModel, chooseSplit } from '#evaluate';
+import { type ModelProto, readCalibrator, readMetadata, setName, trainedOn, withCalibrator } from '#onnx';
 import type { ExportRequest } from './settings.ts';
 
 export interface Refitted {
@@ -14,7 +14,8 @@ export interface Refitted {
 
 /**
  * Fits on a labelled split that the gate does not judge on, with the map, the target and the suppression of the
- * calibrator that is there.
+ * calibrator that is there. Never on pictures that the model learned from, where it says so: on them its scores are
+ * better than they will be.
  * @param path of a file with `model`
  * @throws DataError, ModelError as `calibrateModel`
  */
@@ -31,8 +32,15 @@ export async function refitCalibrator(
   });
   if (pictures.kind !== 'labelled') return keep('a new one needs labels (data=)');
   const dataset = await loadDataset(pictures.data);
-  const split = otherSplit(dataset, chooseSplit(dataset, pictures.split).split);
-  if (split === undefined) return keep(`${pictures.data} has no labelled pictures besides those of the gate`);
+  const judged = chooseSplit(dataset, pictures.split).split;
+  const hasLearned = trainedOn(readMetadata(model)) === setName(pictures.data);
+  const split = (['val', 'test', ...(hasLearned ? [] : ['train' as const])] as const).find(
+    (name) => name !== judged && (dataset.splits[name]?.length ?? 0) > 0,
+  );
+  if (split === undefined) {
+    const besides = hasLearned ? 'those of the gate and those that it learned from' : 'those of the gate';
+    return keep(`${pictures.data} has no labelled pictures besides ${besides}`);
+  }
   try {
     const { stored: fitted, study } = await calibrateModel(
       {

@@ -1,10 +1,10 @@
 // A whole training run: prepares, trains, keeps the run's folder, and tells what happens.
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
-import { basename, dirname, join, resolve } from 'node:path';
+import { join, resolve } from 'node:path';
 import { createRandom, deriveSeed } from '#core';
 import type { ClassLogitRange, HeadedModel, TrainablePart } from '#onnx';
-import { assembleDetector, serialize } from '#onnx';
+import { assembleDetector, serialize, setName } from '#onnx';
 import { type Checkpoint, loadCheckpoint } from './checkpoint.ts';
 import { fillMask } from './dropout.ts';
 import type { Engine, ParameterValues } from './engines/engine.ts';
@@ -179,8 +179,7 @@ function assembleBytes(
   const { monteCarloPasses: passes, loop } = options;
   const { data, preset, freeze, classLoss, gamma, beta } = options;
   const training = {
-    // Which set, and nothing of the machine that it lies on.
-    data: join(basename(dirname(data)), basename(data)),
+    data: setName(data),
     ...(preset && { preset }),
     freeze,
     classLoss,

@@ -1,10 +1,11 @@
 // What one model says about the pictures of the gate: the same frames for every model that is compared.
-import { basename, dirname, join, resolve } from 'node:path';
+import { basename } from 'node:path';
 import type { Size } from '#core';
 import { DataError } from '#core';
 import type { SplitName } from '#data/datasets';
 import type { ClassMatchingOptions, EvaluationReport, PicturePrediction } from '#evaluate';
 import { validateModel } from '#evaluate';
+import { setName } from '#onnx';
 import { type DetectorOptions, openDetector } from '#runtime';
 import { chosenFrames, type FrameChoice } from '../frames.ts';
 
@@ -23,7 +24,7 @@ export type GatePictures =
 export function describePictures(pictures: GatePictures): string {
   if (pictures.kind === 'labelled') {
     const { data, split } = pictures;
-    const name = join(basename(dirname(resolve(data))), basename(data));
+    const name = setName(data);
     return split === undefined ? name : `${name}, split ${split}`;
   }
   const [first = '', ...others] = pictures.sources.map((source) => basename(source));

@@ -120,3 +120,4 @@ export {
   tensorNumbers,
   tensorValues,
 } from './tensor.ts';
+export { setName, trainedOn } from './training-record.ts';
