@@ -17,7 +17,7 @@ export interface FittedLadder {
 
 /** Fewer pictures of a state place no boundary. */
 export const LEAST_LIT_PICTURES = 10;
-/** A boundary that leaves more pictures than this on the wrong side parts something else than light. */
+/** A boundary with a smaller share of pictures on their own side parts something else than light. */
 export const LEAST_RIGHTLY = 0.8;
 
 /**
