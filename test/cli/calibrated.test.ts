@@ -5,20 +5,14 @@ import { readFileSync } from 'node:fs';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { calibrateScore, formatCalibratorFile } from '#core';
 import { faultsOfRefusal, RunFolder, solidPng } from '../support/run-folder.ts';
+import { PLATT_SHIFT, plattCalibrator } from '../support/stored-calibrators.ts';
 import { constantDetector } from '../support/tiny-models.ts';
 
 const folder = new RunFolder();
-const SHIFT = { kind: 'platt', slope: 1, intercept: -1 } as const;
-const CALIBRATOR = {
-  version: 1,
-  kind: 'platt',
-  target: 'quality',
-  minScore: 0.01,
-  maxDets: 100,
-  suppression: { kind: 'hard', iou: 0.5, agnostic: false },
-  data: { description: 'twelve pictures', pictures: 12, objects: 30, detections: 90 },
-  classes: { car: { map: SHIFT, samples: 90 }, person: { whyKept: '3 detections', samples: 3 } },
-} as const;
+const CALIBRATOR = plattCalibrator({
+  car: { map: PLATT_SHIFT, samples: 90 },
+  person: { whyKept: '3 detections', samples: 3 },
+});
 const THRESHOLDS = {
   version: 1,
   score: 'raw',
@@ -55,7 +49,7 @@ describe('calibrator=', () => {
     expect(stderr).toMatch(/not for 1 of 2 classes, which keep raw scores/);
     expect(stderr).toMatch(/nms=hard/);
     const [car, person] = lines[0]?.detections ?? [];
-    expect(car?.confidence).toBeCloseTo(calibrateScore(SHIFT, Math.fround(0.9)), 4);
+    expect(car?.confidence).toBeCloseTo(calibrateScore(PLATT_SHIFT, Math.fround(0.9)), 4);
     expect(person?.confidence).toBeCloseTo(0.7, 4);
   });
 

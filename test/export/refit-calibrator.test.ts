@@ -2,25 +2,16 @@
 import { mkdir, readFile, rename, writeFile } from 'node:fs/promises';
 import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import type { StoredCalibrator } from '#core';
 import { type ModelProto, parseModel, readCalibrator, readMetadata, serialize, withCalibrator } from '#onnx';
 import { refitCalibrator } from '../../export/refit-calibrator.ts';
 import type { ExportRequest } from '../../export/settings.ts';
 import { RunFolder } from '../support/run-folder.ts';
+import { PLATT_SHIFT, plattCalibrator } from '../support/stored-calibrators.ts';
 import { writeStreetSet } from '../support/street-set.ts';
 
 /** It says of itself that it was trained on `street/data.yaml`. */
 const SAMPLE = fileURLToPath(new URL('../../samples/model/edge-n-street.onnx', import.meta.url));
-const STORED: StoredCalibrator = {
-  version: 1,
-  kind: 'platt',
-  target: 'quality',
-  minScore: 0.01,
-  maxDets: 100,
-  suppression: { kind: 'hard', iou: 0.5, agnostic: false },
-  data: { description: 'twelve pictures', pictures: 12, objects: 30, detections: 90 },
-  classes: { car: { map: { kind: 'platt', slope: 1, intercept: -1 }, samples: 90 } },
-};
+const STORED = plattCalibrator({ car: { map: PLATT_SHIFT, samples: 90 } });
 
 const folder = new RunFolder();
 let model: ModelProto;

@@ -18,22 +18,11 @@ import {
   withCalibrator,
 } from '#onnx';
 import { type DetectorOptions, detectPicture, openDetector } from '#runtime';
+import { PLATT_SHIFT, plattCalibrator } from '../support/stored-calibrators.ts';
 
 const SIZE = { width: 320, height: 192 };
-const SHIFT = { kind: 'platt', slope: 1, intercept: -1 } as const;
-
 function calibratorFor(className: string, changes: Partial<StoredCalibrator> = {}): StoredCalibrator {
-  return {
-    version: 1,
-    kind: 'platt',
-    target: 'quality',
-    minScore: 0.01,
-    maxDets: 100,
-    suppression: { kind: 'hard', iou: 0.5, agnostic: false },
-    data: { description: 'twelve pictures', pictures: 12, objects: 30, detections: 90 },
-    classes: { [className]: { map: SHIFT, samples: 90 } },
-    ...changes,
-  };
+  return { ...plattCalibrator({ [className]: { map: PLATT_SHIFT, samples: 90 } }), ...changes };
 }
 
 async function whiteOnBlack(): Promise<Uint8Array> {
@@ -89,7 +78,7 @@ describe('a model of ours', () => {
     expect(found.carried).toEqual(calibratorFor('light'));
     expect(found.suppression).toEqual(HARD_SUPPRESSION);
     expect(found.rawScore).toBe(raw.score);
-    expect(found.score).toBeCloseTo(calibrateScore(SHIFT, raw.score), 12);
+    expect(found.score).toBeCloseTo(calibrateScore(PLATT_SHIFT, raw.score), 12);
     expect(found.scoreVariance).toBeGreaterThan(0);
     expect(found.scoreVariance).not.toBeCloseTo(raw.scoreVariance ?? 0, 6);
     expect(raw.carried).toBeUndefined();
@@ -150,7 +139,7 @@ describe('a host of another make', () => {
     const path = await calibratorFile('white.json', calibratorFor('white'));
     const found = await firstOf(host, { calibrator: { file: path } });
     expect(found.rawScore).toBeCloseTo(0.9, 5);
-    expect(found.score).toBeCloseTo(calibrateScore(SHIFT, found.rawScore), 12);
+    expect(found.score).toBeCloseTo(calibrateScore(PLATT_SHIFT, found.rawScore), 12);
   });
 
   it('cannot carry one: it would be taken for one of ours', () => {
