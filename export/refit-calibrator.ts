@@ -1,7 +1,7 @@
 // After int8 the scores are others: a calibrator that the source carried is fitted anew on what was exported.
 import { DataError, ModelError, parseFittedSuppression } from '#core';
 import { loadDataset } from '#data/datasets';
-import { calibrateModel, chooseSplit } from '#evaluate';
+import { calibrateModel, chooseSplit, otherSplit } from '#evaluate';
 import { type ModelProto, readCalibrator, readMetadata, setName, trainedOn, withCalibrator } from '#onnx';
 import type { ExportRequest } from './settings.ts';
 
@@ -34,9 +34,7 @@ export async function refitCalibrator(
   const dataset = await loadDataset(pictures.data);
   const judged = chooseSplit(dataset, pictures.split).split;
   const hasLearned = trainedOn(readMetadata(model)) === setName(pictures.data);
-  const split = (['val', 'test', ...(hasLearned ? [] : ['train' as const])] as const).find(
-    (name) => name !== judged && (dataset.splits[name]?.length ?? 0) > 0,
-  );
+  const split = otherSplit(dataset, judged, hasLearned ? ['val', 'test'] : ['val', 'test', 'train']);
   if (split === undefined) {
     const besides = hasLearned ? 'those of the gate and those that it learned from' : 'those of the gate';
     return keep(`${pictures.data} has no labelled pictures besides ${besides}`);

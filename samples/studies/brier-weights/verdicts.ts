@@ -33,6 +33,7 @@ export function verdictsOf(rows: readonly StudyRow[], sets: readonly string[]): 
     raw: tally(differences(against, 'ece')),
     scaled: tally(differences(against, 'eceScaled')),
   };
+  const beatsEntropy = isWorthIt([entropy.raw, entropy.scaled]);
   const needed = temperatureTally(
     places.map(({ set, optimizer }) =>
       find(tableName(set, 'main', optimizer), 'Brier', 'temperature', 'gradient'),
@@ -62,16 +63,10 @@ export function verdictsOf(rows: readonly StudyRow[], sets: readonly string[]): 
       source: NOTE,
       ...judged([entropy.raw, entropy.scaled]),
       because: `Raw: ${words(entropy.raw)}; after temperature: ${words(entropy.scaled)}.`,
-      default: isWorthIt([entropy.raw, entropy.scaled])
+      default: beatsEntropy
         ? 'Brier weights on the gradient'
         : 'cross entropy; bsceGra stays an option, and a part of preset=published',
-      options: [
-        {
-          command: 'train',
-          key: 'class_loss',
-          value: isWorthIt([entropy.raw, entropy.scaled]) ? 'bsceGra' : 'ce',
-        },
-      ],
+      options: [{ command: 'train', key: 'class_loss', value: beatsEntropy ? 'bsceGra' : 'ce' }],
     },
     {
       claim: 'trained so, no temperature is needed',

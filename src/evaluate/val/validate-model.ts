@@ -113,9 +113,11 @@ function byRisingId(pictures: readonly LabelledPicture[]): readonly LabelledPict
   return [...pictures].sort((a, b) => Number(a.id) - Number(b.id));
 }
 
-/** The first split with pictures besides the one that is judged, train first: what may be fitted or measured on. */
-export function otherSplit({ splits }: Dataset, judged: SplitName): SplitName | undefined {
-  return (['train', 'val', 'test'] as const).find(
-    (name) => name !== judged && (splits[name]?.length ?? 0) > 0,
-  );
+/** The first split with pictures besides the one that is judged: what may be fitted or measured on. */
+export function otherSplit(
+  { splits }: Dataset,
+  judged: SplitName,
+  order: readonly SplitName[] = ['train', 'val', 'test'],
+): SplitName | undefined {
+  return order.find((name) => name !== judged && (splits[name]?.length ?? 0) > 0);
 }
