@@ -19,8 +19,11 @@ import { serialize } from '#onnx';
 import { crossCalibrated } from '../../samples/studies/common/cross-fit.ts';
 import type { HeldOut } from '../../samples/studies/common/hold-out.ts';
 import { bestBoxes } from '../../samples/studies/common/quality-figures.ts';
+import { formTables } from '../../samples/studies/common/seeded-tables.ts';
+import { differenceOf } from '../../samples/studies/common/seeded-verdicts.ts';
 import { readStudyFile } from '../../samples/studies/common/study-file.ts';
-import { type Run, summarize } from '../../samples/studies/common/summary.ts';
+import { gradedBy, isAbove, isBelow } from '../../samples/studies/common/verdict-rules.ts';
+
 import { tinyHost } from '../support/tiny-hosts.ts';
 import { writeShapeSet } from '../support/training-sets.ts';
 
@@ -69,61 +72,62 @@ function runStudy(name: string, ...words: readonly string[]): Promise<Ended> {
 }
 
 describe('a study', () => {
-  it('runs every arm under every seed and reports what it measured', { timeout: 300_000 }, async () => {
-    const [out, page] = [join(scratch, 'published.json'), join(scratch, 'published.html')];
-    const { code, stdout, stderr } = await runStudy(
-      'published',
-      `data=${data}`,
-      `model=${host}`,
-      'seeds=2',
-      'epochs=1',
-      'variants=0',
-      `out=${out}`,
-      `page=${page}`,
-    );
-    expect(stderr).toMatch(/seed 0, held out c0 c1, default: AP50/);
+  const quick = ['seeds=2', 'epochs=1', 'variants=0'];
+
+  it('runs arms under every seed, and a second run reproduces its file', { timeout: 300_000 }, async () => {
+    const [out, page] = [join(scratch, 'losses.json'), join(scratch, 'losses.html')];
+    const words = [`data=${data}`, `model=${host}`, ...quick, 'arms=DFL + CE,published'];
+    const { code, stdout, stderr } = await runStudy('losses', ...words, `out=${out}`, `page=${page}`);
+    expect(stderr).toMatch(/seed 0, held out c0 c1, DFL \+ CE: AP50/);
     expect(stderr).toMatch(/seed 1, held out c2 c3, published: AP50/);
     expect(code).toBe(0);
-    for (const arm of ['default', 'published']) expect(stdout).toMatch(new RegExp(`^\\| ${arm} +\\| `, 'm'));
+    expect(stdout).toMatch(/^\| published +\| /m);
     const { setting, data: from, rows } = await readStudyFile(out);
-    expect(setting).toMatchObject({ seeds: 2, epochs: 1 });
+    expect(setting).toMatchObject({ seeds: 2, epochs: 1, arms: 'DFL + CE, published' });
     expect(from).toEqual([{ name: 'set', kind: 'given', host: 'host.onnx' }]);
-    for (const arm of ['default', 'published']) {
-      const figure = (name: string) =>
-        rows.find((one) => one.table === 'arms' && one.row === arm && one.figure === name)!;
-      expect(figure('ap50').values).toHaveLength(2);
-      expect(figure('ap50').mean).toBeGreaterThanOrEqual(0);
-      expect(figure('rule 0.25 exchanged').mean).toBeLessThanOrEqual(figure('rule 0.25 kept').mean!);
-      expect(figure('seconds')).toBeUndefined();
+    for (const arm of ['DFL + CE', 'published']) {
+      const ap50 = rows.find(
+        ({ table, row, figure }) => `${table} ${row} ${figure}` === `losses ${arm} ap50`,
+      );
+      expect(ap50?.values).toHaveLength(2);
+      expect(ap50?.mean).toBeGreaterThanOrEqual(0);
     }
-    expect(rows.filter(({ table }) => table === 'differences').map(({ row }) => row)).toContain('published');
-    expect(readFileSync(page, 'utf8')).toContain('Difference from default');
+    expect(rows.filter(({ table }) => table.includes('minus')).map(({ row }) => row)).toContain('published');
+    expect(readFileSync(page, 'utf8')).toContain('minus DFL + CE');
+    const again = await runStudy('losses', ...words, `check=${out}`);
+    expect(again.stdout).toContain('reproduced');
+    expect(again.code).toBe(0);
+    const fewer = await runStudy('losses', ...words.slice(0, -1), 'arms=published', `check=${out}`);
+    expect(fewer.stdout).toMatch(/differs: losses \/ DFL \+ CE \/ ap50: is no longer there/);
+    expect(fewer.code).toBe(1);
   });
 
-  it('gives lines of JSON, and runs the arms that are named', { timeout: 300_000 }, async () => {
-    const { code, stdout } = await runStudy(
-      'losses',
-      `data=${data}`,
-      `model=${host}`,
-      'seeds=1',
-      'epochs=1',
-      'variants=0',
-      'hold=c1,c3',
-      'arms=BCE,QFL',
-      '--json',
+  it('judges a head beside its host, one class and several', { timeout: 300_000 }, async () => {
+    const out = join(scratch, 'held-out.json');
+    // The tiny host has no names of its own.
+    const named = join(scratch, 'set', 'named.yaml');
+    const text = readFileSync(data, 'utf8');
+    writeFileSync(
+      named,
+      ['square', 'disc', 'bar'].reduce((all, name, id) => all.replace(name, `class ${id}`), text),
     );
-    expect(code).toBe(0);
-    const lines = stdout
-      .trimEnd()
-      .split('\n')
-      .map((line) => JSON.parse(line) as Record<string, unknown>);
-    expect(lines.map(({ type, arm }) => `${type} ${arm}`)).toEqual([
-      'run BCE',
-      'run QFL',
-      'summary BCE',
-      'summary QFL',
-    ]);
-    expect(lines[0]?.['heldOut']).toEqual(['c1', 'c3']);
+    const { code, stderr } = await runStudy(
+      'held-out-cameras',
+      `data=${named}`,
+      `model=${host}`,
+      ...quick,
+      `out=${out}`,
+    );
+    expect(code, stderr).toBe(0);
+    const { rows, verdicts } = await readStudyFile(out);
+    for (const row of ['one class', 'classes of the data']) {
+      const [host, ours, gain] = ['host', 'ours', 'gain'].map((figure) =>
+        rows.find((one) => one.table === 'gain' && one.row === row && one.figure === figure),
+      );
+      expect(gain?.values).toHaveLength(2);
+      expect(gain!.mean).toBeCloseTo(ours!.mean! - host!.mean!, 4);
+    }
+    expect(verdicts).toHaveLength(2);
   });
 
   it('says what it does not understand', { timeout: 60_000 }, async () => {
@@ -132,9 +136,9 @@ describe('a study', () => {
     expect(wrongKey.stderr).toContain('did you mean seeds=');
     const wrongArm = await runStudy('losses', `data=${data}`, `model=${host}`, 'arms=MSE');
     expect(wrongArm.code).toBe(3);
-    expect(wrongArm.stderr).toContain('this study has DFL + BS-GRA, ');
-    const missing = await runStudy('excess-variance', `model=${host}`);
-    expect(missing.stderr).toContain('data= is missing');
+    expect(wrongArm.stderr).toContain('this study has DFL + CE, ');
+    const missing = await runStudy('losses', `model=${host}`);
+    expect(missing.stderr).toContain('data= and model= belong together');
   });
 
   it('needs cameras that it can hold out', { timeout: 60_000 }, async () => {
@@ -149,23 +153,39 @@ describe('a study', () => {
 });
 
 describe('what a study sums up', () => {
-  const run = (arm: string, seed: number, ap: number | null): Run => {
-    return { arm, seed, heldOut: [], seconds: 1, figures: { ap } };
+  const run = (row: string, seed: number, ap: number | null) => ({
+    table: 'arms',
+    row,
+    seed,
+    figures: { ap },
+  });
+  const found = {
+    seeds: 3,
+    measured: [run('a', 0, 0.2), run('b', 0, 0.3), run('a', 1, 0.6), run('b', 1, 0.5), run('b', 2, null)],
   };
+  const columns = [{ figure: 'ap', title: 'AP' }];
+  const form = { table: 'arms', title: 'Arms', section: 'Arms', text: '', columns };
 
-  it('gives mean and range per arm, and differences under the same seed', () => {
-    const [first, second] = summarize([
-      run('a', 0, 0.2),
-      run('b', 0, 0.3),
-      run('a', 1, 0.6),
-      run('b', 1, 0.5),
-      run('b', 2, null),
+  it('gives a value per seed, and differences under the same seed', () => {
+    const [own, differences] = formTables(found, { ...form, base: 'a' });
+    expect(own?.rows.map(({ row, values, mean }) => ({ row, values, mean }))).toEqual([
+      { row: 'a', values: [0.2, 0.6, null], mean: 0.4 },
+      { row: 'b', values: [0.3, 0.5, null], mean: 0.4 },
     ]);
-    expect(first?.figures['ap']).toEqual({ mean: 0.4, low: 0.2, high: 0.6, count: 2 });
-    expect(first?.differences).toBeUndefined();
-    expect(second?.differences?.['ap']?.low).toBeCloseTo(-0.1, 12);
-    expect(second?.differences?.['ap']?.high).toBeCloseTo(0.1, 12);
-    expect(second?.differences?.['ap']?.count).toBe(2);
+    expect(differences?.rows).toHaveLength(1);
+    const [first, second, third] = differences!.rows[0]!.values;
+    expect([first, second]).toEqual([expect.closeTo(0.1, 12), expect.closeTo(-0.1, 12)]);
+    expect(third).toBeNull();
+  });
+
+  it('concludes nothing from a single seed, or where 0 lies in the interval', () => {
+    const minusA = differenceOf(found, 'arms', ['b', 'a'], 'ap');
+    expect([isAbove(minusA), isBelow(minusA)]).toEqual([false, false]);
+    const alone = differenceOf({ seeds: 1, measured: found.measured }, 'arms', ['b', 'a'], 'ap');
+    expect(isAbove(alone)).toBe(false);
+    expect(gradedBy([alone], isAbove)).toBe('not measured');
+    const sure = { values: [0.1, 0.2], mean: 0.15, low: 0.05, high: 0.25 };
+    expect(gradedBy([sure, minusA], isAbove)).toBe('holds in part');
   });
 });
 

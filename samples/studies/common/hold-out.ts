@@ -1,9 +1,15 @@
 // Which cameras a seed does not see, and the data file that says so to a training.
 import { mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { ConfigError, DataError } from 'edge-detect/core';
+import { DataError } from 'edge-detect/core';
 import { countGroups, type Dataset, type LabelledPicture, loadDataset, makeSplits } from 'edge-detect/data';
-import type { FoundOptions } from './options.ts';
+
+export interface HoldOutOptions {
+  /** Labelled data: data.yaml or a folder. Its pictures belong to groups (cameras), named before the first `-`. */
+  readonly data: string;
+  /** `one`: all objects are one class, so a head has no class branch. `all`: the classes of the data. */
+  readonly classes: 'one' | 'all';
+}
 
 export interface HeldOut {
   /** The two groups that are held out. */
@@ -16,7 +22,7 @@ export interface HeldOut {
 }
 
 /** @throws DataError, ConfigError where the data cannot be read or has too few groups */
-export async function loadStudyData({ data }: FoundOptions): Promise<Dataset> {
+export async function loadStudyData(data: string): Promise<Dataset> {
   const dataset = await loadDataset(data);
   if (dataset.format === 'yolo') return dataset;
   throw new DataError(`${data}: labels in ${dataset.format} format, a study reads YOLO labels`, {
@@ -27,11 +33,11 @@ export async function loadStudyData({ data }: FoundOptions): Promise<Dataset> {
 /** Writes list files and a data.yaml into `folder`. */
 export async function holdOut(
   dataset: Dataset,
-  options: FoundOptions,
+  options: HoldOutOptions,
   seed: number,
   folder: string,
 ): Promise<HeldOut> {
-  const groups = chooseGroups([...countGroups(dataset).keys()], options, seed);
+  const groups = chooseGroups([...countGroups(dataset).keys()], options.data, seed);
   const { train = [], val = [] } = makeSplits(dataset, { groups }).splits;
   await mkdir(folder, { recursive: true });
   const list = (pictures: readonly LabelledPicture[]) => pictures.map(({ path }) => `${path}\n`).join('');
@@ -44,23 +50,12 @@ export async function holdOut(
   return { groups, file, classNames: read.classNames, pictures: read.splits.val ?? [] };
 }
 
-function chooseGroups(
-  known: readonly string[],
-  { holdOut, data }: FoundOptions,
-  seed: number,
-): readonly [string, string] {
-  const drawn = holdOut ?? [known[(2 * seed) % known.length], known[(2 * seed + 1) % known.length]];
-  const [first, second] = drawn;
-  if (first !== undefined && second !== undefined && first !== second && drawn.length === 2) {
-    if (known.length > 2) return [first, second];
-    throw new DataError(
-      `${data}: ${known.length} groups of pictures, a study holds out 2 and trains on the rest`,
-      {
-        hint: 'name pictures camera-time.jpg, with three cameras or more',
-      },
-    );
-  }
-  throw new ConfigError(`two different groups are held out, found ${drawn.join(', ')}`, {
-    hint: `name two of ${known.join(', ')}`,
-  });
+/** Seed k holds out the groups 2k and 2k + 1 of the sorted ones. */
+function chooseGroups(known: readonly string[], data: string, seed: number): readonly [string, string] {
+  const [first, second] = [known[(2 * seed) % known.length], known[(2 * seed + 1) % known.length]];
+  if (known.length > 2 && first !== undefined && second !== undefined) return [first, second];
+  throw new DataError(
+    `${data}: ${known.length} groups of pictures, a study holds out 2 and trains on the rest`,
+    { hint: 'name pictures camera-time.jpg, with three cameras or more' },
+  );
 }

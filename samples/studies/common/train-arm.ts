@@ -4,8 +4,16 @@ import { mkdir } from 'node:fs/promises';
 import { DataError } from 'edge-detect/core';
 import type { Predictions } from 'edge-detect/evaluate';
 import { chooseEngine, type TrainRequest, trainDetector, type ValidationResult } from 'edge-detect/training';
-import type { HeldOut } from './hold-out.ts';
-import type { FoundOptions } from './options.ts';
+import type { HeldOut, HoldOutOptions } from './hold-out.ts';
+
+export interface ArmOptions extends HoldOutOptions {
+  /** ONNX file of the frozen host. */
+  readonly model: string;
+  readonly epochs: number;
+  readonly batch: number;
+  /** Augmented variants of every training picture in the cache, beside the picture as it is. */
+  readonly variants: number;
+}
 
 /** What differs from the default head of a training. */
 export interface Arm {
@@ -16,7 +24,7 @@ export interface Arm {
 
 export interface TrainedArm {
   /** What it was trained with. */
-  readonly options: FoundOptions;
+  readonly options: ArmOptions;
   /** Validation after the last epoch. */
   readonly validation: ValidationResult;
   readonly predictions: Predictions;
@@ -25,12 +33,10 @@ export interface TrainedArm {
   /** From the first step to the last validation; features are cached before. */
   readonly seconds: number;
   readonly cachingSeconds: number;
-  /** CPU time of the same span, which a busy machine does not lengthen much. */
-  readonly cpuSeconds: number;
 }
 
 export interface ArmContext {
-  readonly options: FoundOptions;
+  readonly options: ArmOptions;
   readonly heldOut: HeldOut;
   readonly seed: number;
   /** For this run alone. */
@@ -46,7 +52,6 @@ export async function trainArm(arm: Arm, context: ArmContext): Promise<TrainedAr
   await mkdir(folder, { recursive: true });
   const begun = performance.now();
   let started = begun;
-  let cpu = process.cpuUsage();
   let validation: ValidationResult | undefined;
   let modelPath = '';
   const events = trainDetector(requestOf(arm, context), {
@@ -58,10 +63,7 @@ export async function trainArm(arm: Arm, context: ArmContext): Promise<TrainedAr
   });
   for await (const event of events) {
     if (event.type === 'note') onNote(event.text);
-    if (event.type === 'started') {
-      started = performance.now();
-      cpu = process.cpuUsage();
-    }
+    if (event.type === 'started') started = performance.now();
     if (event.type === 'epoch') validation = event.validation ?? validation;
     if (event.type === 'finished') modelPath = event.files.lastPath;
   }
@@ -69,7 +71,6 @@ export async function trainArm(arm: Arm, context: ArmContext): Promise<TrainedAr
     throw new DataError(`${heldOut.file}: nothing was validated`, { hint: 'hold out groups with pictures' });
   }
   const { classNames } = heldOut;
-  const { user, system } = process.cpuUsage(cpu);
   return {
     options,
     validation,
@@ -77,7 +78,6 @@ export async function trainArm(arm: Arm, context: ArmContext): Promise<TrainedAr
     modelPath,
     seconds: (performance.now() - started) / 1000,
     cachingSeconds: (started - begun) / 1000,
-    cpuSeconds: (user + system) / 1e6,
   };
 }
 
@@ -93,8 +93,6 @@ function requestOf({ request }: Arm, { options, heldOut, seed }: ArmContext): Tr
     freezeBox: true,
     patience: 0,
     singleClass: options.classes === 'one',
-    // The default of `train` when the figures of these studies were taken.
-    classLoss: 'bsceGra',
     ...request,
   };
 }

@@ -4,28 +4,10 @@ import { checkVariance, type VarianceCheck } from 'edge-detect/core';
 import type { Predictions } from 'edge-detect/evaluate';
 import { heldOutTables } from './cross-fit.ts';
 import type { HeldOut } from './hold-out.ts';
-import type { ArmSummary, Figures } from './summary.ts';
-import { type Column, markdownTable } from './table.ts';
+import type { Figures } from './seeded-tables.ts';
 
 /** Least scores: with labels of .05 for background, all that is found lies above .01. */
 const CUTS = { '.01': 0.01, '.1': 0.1 } as const;
-
-type Cut = keyof typeof CUTS;
-type Kind = 'variance' | 'excess';
-
-export function varianceColumns(cut: Cut): readonly Column[] {
-  const columns = (kind: Kind): Column[] => [
-    { figure: `${kind} ${cut}`, title: kind },
-    { figure: `${kind} ${cut} low`, title: 'its 95 % from' },
-    { figure: `${kind} ${cut} high`, title: 'to' },
-    { figure: `${kind} ${cut} above 0`, title: 'seeds above 0', counts: true },
-  ];
-  return [
-    ...columns('variance'),
-    ...columns('excess'),
-    { figure: `count ${cut}`, title: 'boxes', digits: 0 },
-  ];
-}
 
 export function varianceFigures(predictions: Predictions, heldOut: HeldOut, bins: number): Figures {
   const { truth, detections, classNames } = heldOutTables(heldOut, predictions);
@@ -56,13 +38,14 @@ function checkFigures(name: string, check: VarianceCheck | undefined): Figures {
   return figures;
 }
 
-/** `predicted → measured` per fifth, means over the seeds. */
-export function fifthsTable(summaries: readonly ArmSummary[], kind: Kind, cut: Cut = '.1'): string {
-  const fifths = [1, 2, 3, 4, 5];
-  const rows = summaries.map(({ arm, figures }) => {
-    const mean = (fifth: number, side: string) =>
-      figures[`${kind} ${cut} fifth ${fifth} ${side}`]?.mean.toFixed(4).replace(/^0/, '') ?? '–';
-    return [arm, ...fifths.map((fifth) => `${mean(fifth, 'predicted')} → ${mean(fifth, 'measured')}`)];
-  });
-  return markdownTable(['', ...fifths.map((fifth) => `fifth ${fifth}`)], rows);
+/** Predicted variance over measured squared error, all fifths together (they are equally large); null: not measured. */
+export function overstatement(figures: Figures): number | null {
+  const sum = (side: string) => {
+    const values = [1, 2, 3, 4, 5].map((fifth) => figures[`variance .1 fifth ${fifth} ${side}`]);
+    return values.every((value) => value != null)
+      ? values.reduce((total, value) => total! + value!, 0)!
+      : null;
+  };
+  const [predicted, measured] = [sum('predicted'), sum('measured')];
+  return predicted === null || measured === null || measured === 0 ? null : predicted / measured;
 }

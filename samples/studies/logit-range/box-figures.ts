@@ -12,7 +12,7 @@ import type { LabelledPicture } from 'edge-detect/data';
 import { evaluatePredictions, evaluationTables, type PicturePrediction } from 'edge-detect/evaluate';
 import { LEAST_RAW_SCORE } from '../common/cross-fit.ts';
 import { bestBoxes } from '../common/quality-figures.ts';
-import type { Figures } from '../common/summary.ts';
+import type { Figures } from '../common/seeded-tables.ts';
 
 export interface Boxes {
   readonly classNames: readonly string[];

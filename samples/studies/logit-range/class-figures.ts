@@ -2,7 +2,7 @@
 // how long are its logits?
 import { classificationCalibration, iou, softmaxTemperature } from 'edge-detect/core';
 import type { LabelledPicture } from 'edge-detect/data';
-import type { Figures } from '../common/summary.ts';
+import type { Figures } from '../common/seeded-tables.ts';
 import type { HeadRows, PictureRows } from './network.ts';
 import { normOf, probabilitiesOf } from './row-maps.ts';
 

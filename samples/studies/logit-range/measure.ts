@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import type { Size } from 'edge-detect/core';
 import type { LabelledPicture } from 'edge-detect/data';
 import { say } from '../common/output.ts';
-import type { Figures } from '../common/summary.ts';
+import type { Figures } from '../common/seeded-tables.ts';
 import type { LastModel } from '../common/train-last.ts';
 import { type Boxes, boxFigures, plattMaps } from './box-figures.ts';
 import {

@@ -1,8 +1,8 @@
 // What was measured under all seeds, as rows of tables with one value per seed.
 
 import { correlation, partialRankCorrelation, rankCorrelation } from '../common/correlation.ts';
+import type { Figures } from '../common/seeded-tables.ts';
 import { type RowPlace, type StudyRow, type StudyTable, seedRow } from '../common/study-file.ts';
-import type { Figures } from '../common/summary.ts';
 import { errata } from './errata.ts';
 import { type Case, type Measured, SETS, type SetName } from './measure.ts';
 import { WAYS } from './ways.ts';

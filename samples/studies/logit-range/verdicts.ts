@@ -2,6 +2,7 @@
 // the figures were seen, but for the one that says so: a claim holds where the intervals of all cases agree with it, in part
 // where those of some do. `does not hold` is therefore often: no effect that five seeds could tell from none.
 import { type StudyOption, type StudyRow, type StudyVerdict, seedRow } from '../common/study-file.ts';
+import { graded, type Interval, isAbove, isBelow, shown } from '../common/verdict-rules.ts';
 import { CORRELATION_TABLE, differencesOf, type Found } from './tables.ts';
 
 const SOURCE = 'Murugesan et al., ECCV 2024';
@@ -45,12 +46,6 @@ export function verdictsOf(found: Found, rows: readonly StudyRow[]): readonly St
   ];
 }
 
-interface Interval {
-  readonly mean: number | null;
-  readonly low: number | null;
-  readonly high: number | null;
-}
-
 function difference(
   found: Found,
   caseName: string,
@@ -60,27 +55,9 @@ function difference(
   return seedRow({ table: '', row: '', figure }, differencesOf(found, caseName, 'unseen', pair, figure));
 }
 
-const isBelow = ({ high }: Interval) => high !== null && high < 0;
-const isAbove = ({ low }: Interval) => low !== null && low > 0;
-
-function graded(votes: readonly boolean[]): StudyVerdict['verdict'] {
-  if (votes.every(Boolean)) return 'holds';
-  return votes.some(Boolean) ? 'holds in part' : 'does not hold';
-}
-
 /** `night, CE +.012 (+.003 to +.021)` for every case. */
 function told(found: Found, pair: readonly [string, string], figure: string): string {
   return found.cases.map(({ name }) => `${name} ${shown(difference(found, name, pair, figure))}`).join('; ');
-}
-
-function shown({ mean, low, high }: Interval): string {
-  if (mean === null || low === null || high === null) return '–';
-  return `${signed(mean)} (${signed(low)} to ${signed(high)})`;
-}
-
-function signed(value: number): string {
-  const text = Math.abs(value).toFixed(3).replace(/^0\./, '.');
-  return value < 0 ? `−${text}` : `+${text}`;
 }
 
 function adaptationVerdict(found: Found): StudyVerdict {
@@ -155,7 +132,7 @@ function partialsOf(
   };
 }
 
-const NOTHING: Interval = { mean: null, low: null, high: null };
+const NOTHING: Interval = { values: [], mean: null, low: null, high: null };
 
 interface WayClaim {
   readonly way: string;

@@ -1,53 +1,43 @@
-// Does a score that is a distribution, with BS-GRA on the classes, beat the usual losses, and on what?
-//   node dist/samples/studies/losses/main.js [data=… model=…] [seeds=5]
-import { EQUAL_COLUMNS, QUALITY_COLUMNS, qualityFigures, SCALE_COLUMNS } from '../common/quality-figures.ts';
-import { runStudy, type Study } from '../common/study.ts';
-import { figureTable } from '../common/table.ts';
-import type { Arm } from '../common/train-arm.ts';
+// Does a score that is a distribution beat the usual losses, and what do Brier weights on the classes change?
+//   node dist/samples/studies/losses/main.js [seeds=5] [out=results.json] [page=page.html] [check=results.json]
+import { runFramedStudy, type StudyContext } from '../common/framed-study.ts';
+import { armsNamed, measureArms, trainingNumbers } from '../common/measure-arms.ts';
+import { bestFigures, qualityFigures } from '../common/quality-figures.ts';
+import type { SeededFigures } from '../common/seeded-tables.ts';
+import { ARMS } from './arms.ts';
+import { BEST_TABLE, studyTables, TABLE } from './tables.ts';
+import { verdictsOf } from './verdicts.ts';
 
-/** A scalar score is a law of two bins: the same head, 8 channels narrower. */
-function scalarArm(
-  name: string,
-  text: string,
-  kind: 'bce' | 'qfl' | 'focal' | 'gra',
-  classLoss: 'ce' | 'focal' | 'focalGra',
-): Arm {
-  return { name, text, request: { bins: 2, classLoss, criterion: { quality: { kind, gamma: 2 } } } };
+async function measure({ data: [set], seeds, values, scratch, signal }: StudyContext) {
+  if (set === undefined) throw new Error('a study has data');
+  const numbers = trainingNumbers(values);
+  const arms = armsNamed(ARMS, values.get('arms') ?? '');
+  const measured = await measureArms({
+    ...{ arms, seeds, scratch, signal },
+    options: { data: set.data, model: set.model, ...numbers },
+    measure: (trained, heldOut) => [
+      [TABLE, qualityFigures(trained, heldOut)],
+      [BEST_TABLE, bestFigures(trained, heldOut)],
+    ],
+  });
+  const found: SeededFigures = { seeds, measured };
+  const parts = studyTables(found);
+  return {
+    setting: { ...numbers, arms: arms.map(({ name }) => name).join(', ') },
+    tables: parts.flatMap(({ tables }) => tables),
+    rows: parts.flatMap(({ rows }) => rows),
+    verdicts: verdictsOf(found),
+  };
 }
 
-const ARMS: readonly Arm[] = [
+await runFramedStudy(
   {
-    name: 'DFL + BS-GRA',
-    text: 'score: DFL over 10 bins; classes: BS-GRA',
-    request: { classLoss: 'bsceGra' },
+    name: 'losses',
+    question:
+      'Does a score that is a distribution beat heads of BCE, QFL, focal loss and FL-GRA, and what do Brier weights change?',
+    wants: [{ name: 'lta_daynight_2021', host: 'yolox_nano.onnx' }],
+    options: { epochs: '8', variants: '1', batch: '8', arms: '' },
+    measure,
   },
-  {
-    name: 'DFL + CE',
-    text: 'score: DFL over 10 bins; classes: cross entropy (what BS-GRA changes by itself)',
-    request: { classLoss: 'ce' },
-  },
-  scalarArm('BCE', 'score: binary cross entropy; classes: cross entropy', 'bce', 'ce'),
-  scalarArm('QFL', 'score: quality focal loss, gamma 2; classes: cross entropy', 'qfl', 'ce'),
-  scalarArm('focal', 'score: focal loss, gamma 2; classes: focal loss, gamma 2', 'focal', 'focal'),
-  scalarArm('FL-GRA', 'score: per-logit GRA, gamma 2; classes: FL-GRA, gamma 2', 'gra', 'focalGra'),
-];
-
-const study: Study = {
-  name: 'losses',
-  question: 'DFL + BS-GRA against BCE, QFL, focal and FL-GRA heads on a frozen host, on cameras never seen',
-  classes: 'all',
-  arms: ARMS,
-  measure: (trained, heldOut) => qualityFigures(trained, heldOut),
-  columns: [
-    ...QUALITY_COLUMNS,
-    ...EQUAL_COLUMNS.map(({ figure, title }) => ({ figure, title: `best boxes: ${title}` })),
-  ],
-  tables: (summaries) => [
-    figureTable(summaries, QUALITY_COLUMNS),
-    `Difference from ${ARMS[0]?.name} under the same seed:\n\n${figureTable(summaries, QUALITY_COLUMNS, 'differences')}`,
-    `Over as many boxes as there are objects, the highest scores of all:\n\n${figureTable(summaries, EQUAL_COLUMNS)}`,
-    figureTable(summaries, SCALE_COLUMNS),
-  ],
-};
-
-await runStudy(study, process.argv.slice(2));
+  process.argv.slice(2),
+);

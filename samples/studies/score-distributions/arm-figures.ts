@@ -3,10 +3,10 @@
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { HeldOut } from '../common/hold-out.ts';
-import { qualityFigures } from '../common/quality-figures.ts';
-import type { Figures } from '../common/summary.ts';
+import { bestFigures, qualityFigures } from '../common/quality-figures.ts';
+import type { Figures } from '../common/seeded-tables.ts';
 import type { TrainedArm } from '../common/train-arm.ts';
-import { varianceFigures } from '../common/variance-figures.ts';
+import { overstatement, varianceFigures } from '../common/variance-figures.ts';
 
 /** Figures that the tables of arms show; the others stay out of the file. */
 const ARM_FIGURES = [
@@ -35,21 +35,12 @@ export async function armFigures(
     ...varianceFigures(trained.predictions, heldOut, bins),
     ...lossFigures(await epochLosses(folder)),
   };
-  const overstates = ratioOfFifths(all);
-  const figures: Figures = { ...all, 'variance overstates': overstates };
-  return Object.fromEntries(ARM_FIGURES.map((figure) => [figure, figures[figure] ?? null]));
-}
-
-/** Predicted variance over measured squared error, all fifths together (they are equally large). */
-function ratioOfFifths(figures: Figures): number | null {
-  const sum = (side: string) => {
-    const values = [1, 2, 3, 4, 5].map((fifth) => figures[`variance .1 fifth ${fifth} ${side}`]);
-    return values.every((value) => value != null)
-      ? values.reduce((total, value) => total! + value!, 0)!
-      : null;
+  const figures: Figures = {
+    ...all,
+    'best signed': bestFigures(trained, heldOut)['signed'] ?? null,
+    'variance overstates': overstatement(all),
   };
-  const [predicted, measured] = [sum('predicted'), sum('measured')];
-  return predicted === null || measured === null || measured === 0 ? null : predicted / measured;
+  return Object.fromEntries(ARM_FIGURES.map((figure) => [figure, figures[figure] ?? null]));
 }
 
 /** Loss of the law per epoch, of training pictures and of held-out ones. */

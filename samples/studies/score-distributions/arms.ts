@@ -1,11 +1,8 @@
 // The heads that are compared: what differs from the default head of a training, and under which name it stands in a table.
-import { ConfigError } from 'edge-detect/core';
 import { SMOOTHED_LABELS, type TargetPolicy } from 'edge-detect/training';
-import type { Arm } from '../common/train-arm.ts';
+import { armsNamed, type ClassedArm } from '../common/measure-arms.ts';
 
-export interface StudyArm extends Arm {
-  /** `one`: no class branch, the score is the quality alone. `all`: the classes of the data share the adapter. */
-  readonly classes: 'one' | 'all';
+export interface StudyArm extends ClassedArm {
   readonly bins: number;
 }
 
@@ -55,7 +52,8 @@ function weightArm(weight: number): StudyArm {
     text: `loss of the law weighs ${weight} beside the classes' 0.5`,
     classes: 'all',
     bins: BINS,
-    request: { bins: BINS, weights: { quality: weight } },
+    // The class loss of the note, under which the weight was proposed.
+    request: { bins: BINS, weights: { quality: weight }, classLoss: 'bsceGra' },
   };
 }
 
@@ -116,12 +114,5 @@ const ALL_ARMS: readonly StudyArm[] = [
 
 /** @param names by comma; empty: all @throws ConfigError naming one that is not known */
 export function chooseArms(names: string): readonly StudyArm[] {
-  if (names === '') return ALL_ARMS;
-  return names.split(',').map((name) => {
-    const found = ALL_ARMS.find((arm) => arm.name === name.trim());
-    if (found !== undefined) return found;
-    throw new ConfigError(`arms=${name}: this study has ${ALL_ARMS.map((arm) => arm.name).join(', ')}`, {
-      hint: 'leave arms= away to run all',
-    });
-  });
+  return armsNamed(ALL_ARMS, names);
 }

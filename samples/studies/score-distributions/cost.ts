@@ -16,7 +16,7 @@ import {
   withQualityForm,
 } from 'edge-detect/onnx';
 import { openOrtNodeSession } from 'edge-detect/runtime';
-import type { Figures } from '../common/summary.ts';
+import type { Figures } from '../common/seeded-tables.ts';
 
 /** One channel is a score without a law. */
 const COST_BINS = [1, 2, 5, 10, 20] as const;

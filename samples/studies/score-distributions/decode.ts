@@ -9,7 +9,7 @@ import {
 import type { Predictions } from 'edge-detect/evaluate';
 import { heldOutTables } from '../common/cross-fit.ts';
 import type { HeldOut } from '../common/hold-out.ts';
-import type { Figures } from '../common/summary.ts';
+import type { Figures } from '../common/seeded-tables.ts';
 import { suppressAll } from '../policies/boxes.ts';
 
 /** Overlap above which a box suppresses another, as `stream` has it. */

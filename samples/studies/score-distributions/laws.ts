@@ -13,7 +13,7 @@ import {
   splitFit,
 } from 'edge-detect/core';
 import type { Predictions } from 'edge-detect/evaluate';
-import type { Figures } from '../common/summary.ts';
+import type { Figures } from '../common/seeded-tables.ts';
 
 /** Laws below say background, and all forms say it alike. */
 const LEAST_SCORE = 0.1;

@@ -4,14 +4,16 @@ import { basename } from 'node:path';
 import { type LabelledPicture, loadDataset } from 'edge-detect/data';
 import { runFramedStudy, type StudyContext, wholeNumber } from '../common/framed-study.ts';
 import { loadStudyData } from '../common/hold-out.ts';
+import { sayOnce, trainingNumbers } from '../common/measure-arms.ts';
 import { say } from '../common/output.ts';
+import type { Measured } from '../common/seeded-tables.ts';
 import type { StudyData } from '../common/study-data.ts';
 import { placedPictures } from '../logit-range/lights.ts';
 import type { LightName } from '../logit-range/pictures.ts';
 import { chooseArms } from './arms.ts';
 import { measureHeadCosts } from './cost.ts';
 import { NOISE_SIGMA } from './passes.ts';
-import { type Measured, measureSeed } from './seed.ts';
+import { measureSeed } from './seed.ts';
 import { studyTables } from './tables.ts';
 import { verdictsOf } from './verdicts.ts';
 
@@ -21,17 +23,12 @@ const OTHER_PICTURES = 60;
 async function measure({ data, seeds, values, scratch, signal }: StudyContext) {
   const [set, otherSet] = data;
   if (set === undefined) throw new Error('a study has data');
-  const numbers = {
-    epochs: wholeNumber(values, 'epochs', 1),
-    variants: wholeNumber(values, 'variants', 0),
-    batch: wholeNumber(values, 'batch', 1),
-  };
+  const numbers = trainingNumbers(values);
   const arms = chooseArms(values.get('arms') ?? '');
   const rounds = wholeNumber(values, 'rounds', 5);
-  const options = { data: set.data, model: set.model, seeds, ...numbers, results: values, json: false };
-  const dataset = await loadStudyData({ ...options, classes: 'one' });
+  const options = { data: set.data, model: set.model, ...numbers };
+  const dataset = await loadStudyData(set.data);
   const lights = await lightsByName(set);
-  const told = new Set<string>();
   const setting = {
     options,
     arms,
@@ -40,10 +37,7 @@ async function measure({ data, seeds, values, scratch, signal }: StudyContext) {
     other: otherSet === undefined ? [] : await firstPictures(otherSet),
     scratch,
     signal,
-    onNote: (text: string) => {
-      if (!told.has(text)) say(text);
-      told.add(text);
-    },
+    onNote: sayOnce(),
   };
   const costs = await measureHeadCosts(set.model, rounds, signal);
   say(`${costs.length} heads timed`);

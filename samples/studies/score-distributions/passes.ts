@@ -5,7 +5,7 @@ import { checkVariance, createRandom, deriveSeed, HARD_SUPPRESSION, type Random 
 import type { LabelledPicture } from 'edge-detect/data';
 import { evaluationTables, type PicturePrediction, predictPictures } from 'edge-detect/evaluate';
 import type { Detector } from 'edge-detect/runtime';
-import type { Figures } from '../common/summary.ts';
+import type { Figures } from '../common/seeded-tables.ts';
 import { auroc, aurocAtEqualScores, type ScoredValue } from './auroc.ts';
 import { SUPPRESSION_IOU } from './decode.ts';
 

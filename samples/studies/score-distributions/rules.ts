@@ -14,7 +14,7 @@ import {
 } from 'edge-detect/core';
 import { evaluationTables, type Predictions } from 'edge-detect/evaluate';
 import type { HeldOut } from '../common/hold-out.ts';
-import type { Figures } from '../common/summary.ts';
+import type { Figures } from '../common/seeded-tables.ts';
 import type { LightName } from '../logit-range/pictures.ts';
 import { suppressAll } from '../policies/boxes.ts';
 import { SUPPRESSION_IOU } from './decode.ts';

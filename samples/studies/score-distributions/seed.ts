@@ -4,10 +4,9 @@ import { basename, join } from 'node:path';
 import { HARD_SUPPRESSION } from 'edge-detect/core';
 import { type Dataset, type LabelledPicture, loadDataset } from 'edge-detect/data';
 import { type HeldOut, holdOut } from '../common/hold-out.ts';
-import type { FoundOptions } from '../common/options.ts';
-import { say } from '../common/output.ts';
-import type { Figures } from '../common/summary.ts';
-import { type TrainedArm, trainArm } from '../common/train-arm.ts';
+import { tellRun } from '../common/measure-arms.ts';
+import type { Figures, Measured } from '../common/seeded-tables.ts';
+import { type ArmOptions, type TrainedArm, trainArm } from '../common/train-arm.ts';
 import { proposeAll, suppressAll } from '../policies/boxes.ts';
 import { armFigures } from './arm-figures.ts';
 import { ARM_TABLES, DEFAULT_ARM, DROPOUT_ARM, PUBLISHED_ARM, type StudyArm } from './arms.ts';
@@ -16,16 +15,8 @@ import { lawFigures, lawsOf } from './laws.ts';
 import { passFigures } from './passes.ts';
 import { type LightOf, ruleFigures, suppressionFigures } from './rules.ts';
 
-/** One row of one table under one seed. */
-export interface Measured {
-  readonly table: string;
-  readonly row: string;
-  readonly seed: number;
-  readonly figures: Figures;
-}
-
 export interface SeedSetting {
-  readonly options: Omit<FoundOptions, 'classes'>;
+  readonly options: Omit<ArmOptions, 'classes'>;
   readonly arms: readonly StudyArm[];
   readonly dataset: Dataset;
   readonly lightOf: LightOf;
@@ -45,7 +36,7 @@ export interface SeedResult {
 
 export async function measureSeed(setting: SeedSetting, seed: number): Promise<SeedResult> {
   const folder = join(setting.scratch, `seed-${seed}`);
-  const optionsOf = (classes: StudyArm['classes']): FoundOptions => ({ ...setting.options, classes });
+  const optionsOf = (classes: StudyArm['classes']): ArmOptions => ({ ...setting.options, classes });
   const splits = {
     one: await holdOut(setting.dataset, optionsOf('one'), seed, join(folder, 'one')),
     all: await holdOut(setting.dataset, optionsOf('all'), seed, join(folder, 'all')),
@@ -82,13 +73,13 @@ export async function measureSeed(setting: SeedSetting, seed: number): Promise<S
     if (arm === DEFAULT_ARM || arm === PUBLISHED_ARM)
       add(`rules, ${ruledTargets(arm)}`, ruleFigures(trained.predictions, heldOut, setting.lightOf));
     if (arm === DEFAULT_ARM) await askDefault(setting, trained, heldOut, add);
-    tell(seed, arm, trained, heldOut);
+    tellRun({ seed, name: arm.name }, trained, heldOut);
     await rm(run, { recursive: true, force: true });
   }
   if (setting.arms.includes(DROPOUT_ARM)) {
     const own = await withoutNight(splits.one, setting.lightOf, join(folder, 'no-night'));
     const trained = await train(DROPOUT_ARM, own, join(folder, 'run'));
-    tell(seed, DROPOUT_ARM, trained, own);
+    tellRun({ seed, name: DROPOUT_ARM.name }, trained, own);
     add(
       'passes',
       await passFigures(trained.modelPath, passPictures(setting, splits.one), {
@@ -146,16 +137,4 @@ function passPictures({ lightOf, other }: SeedSetting, { pictures, classNames }:
   const inLight = (lights: readonly string[]) =>
     pictures.filter(({ path }) => lights.includes(lightOf(path) ?? ''));
   return { seen: inLight(['day', 'dusk']), night: inLight(['night']), other, classNames };
-}
-
-function tell(
-  seed: number,
-  { name }: StudyArm,
-  { validation, seconds, cachingSeconds }: TrainedArm,
-  { groups }: HeldOut,
-): void {
-  say(
-    `seed ${seed}, held out ${groups.join(' ')}, ${name}: AP50 ${validation.ap50.toFixed(3)}; ` +
-      `${seconds.toFixed(0)} s, and ${cachingSeconds.toFixed(0)} s before the first step`,
-  );
 }

@@ -1,37 +1,13 @@
 // What was measured under all seeds, as rows of tables with one value per seed.
 import { errataTable } from '../common/errata-table.ts';
-import {
-  type RowPlace,
-  type StudyColumn,
-  type StudyRow,
-  type StudyTable,
-  seedRow,
-} from '../common/study-file.ts';
+import { formTables, type SeededFigures, type StudyPart, type TableForm } from '../common/seeded-tables.ts';
+import { type StudyColumn, seedRow } from '../common/study-file.ts';
 import { BINS_TABLE, LABELS_TABLE, WEIGHTS_TABLE } from './arms.ts';
 import type { HeadCost } from './cost.ts';
 import { errata } from './errata.ts';
-import type { Measured } from './seed.ts';
 
-export interface Found {
-  readonly seeds: number;
-  readonly measured: readonly Measured[];
+export interface Found extends SeededFigures {
   readonly costs: readonly HeadCost[];
-}
-
-interface Part {
-  readonly tables: readonly StudyTable[];
-  readonly rows: readonly StudyRow[];
-}
-
-/** A table of figures, and where it has a base, a second one of the differences from it under the same seed. */
-interface TableForm {
-  readonly table: string;
-  readonly title: string;
-  readonly section: string;
-  readonly text: string;
-  readonly columns: readonly StudyColumn[];
-  readonly base?: string;
-  readonly folded?: boolean;
 }
 
 const ARM_COLUMNS: readonly StudyColumn[] = [
@@ -54,12 +30,6 @@ const LOSS_COLUMNS: readonly StudyColumn[] = [
   { figure: 'rise', title: 'last over lowest held-out loss' },
   { figure: 'unrest', title: 'unrest of the training loss' },
 ];
-
-/** In the tables of differences these are drawn. */
-const DRAWN: Readonly<Record<string, string>> = {
-  ap50: 'difference under the same seed; larger is better',
-  laEce0: 'difference under the same seed; smaller is better',
-};
 
 const ARM_TEXT =
   'One head each on the same cached features; boxes are those of the host. D-ECE: IoU .5, 10 bins, scores of .3 or more. LaECE0: any overlap, 25 bins, scores of .01 or more; both raw. Excess and error: partial correlation of the variance beyond what the bins force with the squared error, a polynomial of the score taken out.';
@@ -192,7 +162,7 @@ const FORMS: readonly TableForm[] = [
   },
 ];
 
-export function studyTables(found: Found): Part {
+export function studyTables(found: Found): StudyPart {
   const parts = [
     ...FORMS.flatMap((form) => formTables(found, form)),
     costTables(found),
@@ -201,70 +171,8 @@ export function studyTables(found: Found): Part {
   return { tables: parts.flatMap(({ tables }) => tables), rows: parts.flatMap(({ rows }) => rows) };
 }
 
-/** Figures of a row under every seed. */
-export function valuesOf(
-  { measured, seeds }: Found,
-  { table, row, figure }: RowPlace,
-): readonly (number | null)[] {
-  return Array.from({ length: seeds }, (_, seed) => {
-    const one = measured.find((run) => run.table === table && run.row === row && run.seed === seed);
-    return one?.figures[figure] ?? null;
-  });
-}
-
-export function differencesOf(found: Found, place: RowPlace, base: string): readonly (number | null)[] {
-  const other = valuesOf(found, { ...place, row: base });
-  return valuesOf(found, place).map((value, seed) =>
-    value === null || other[seed] == null ? null : value - other[seed],
-  );
-}
-
-function formTables(found: Found, { table, base, columns, ...shown }: TableForm): readonly Part[] {
-  const names = [...new Set(found.measured.filter((run) => run.table === table).map(({ row }) => row))];
-  if (names.length === 0) return [];
-  const known = (rows: readonly StudyRow[]) => rows.filter(({ mean }) => mean !== null);
-  const figures = known(
-    names.flatMap((row) =>
-      columns.map(({ figure }) => seedRow({ table, row, figure }, valuesOf(found, { table, row, figure }))),
-    ),
-  );
-  const own: Part = { tables: [{ table, columns: drawable(columns, figures), ...shown }], rows: figures };
-  if (base === undefined) return [own];
-  const differences = `${table}, minus ${base}`;
-  const rows = known(
-    names
-      .filter((row) => row !== base)
-      .flatMap((row) =>
-        columns.map(({ figure }) =>
-          seedRow({ table: differences, row, figure }, differencesOf(found, { table, row, figure }, base)),
-        ),
-      ),
-  );
-  if (rows.length === 0) return [own];
-  const drawn = drawable(
-    columns.map((column) => {
-      const plot = DRAWN[column.figure];
-      return plot === undefined ? column : { ...column, plot };
-    }),
-    rows,
-  );
-  const title = `${shown.title}: minus ${base}`;
-  return [
-    own,
-    { tables: [{ table: differences, title, section: shown.section, text: '', columns: drawn }], rows },
-  ];
-}
-
-/** Few pictures can leave a column without a figure: it is not drawn then. */
-function drawable(columns: readonly StudyColumn[], rows: readonly StudyRow[]): readonly StudyColumn[] {
-  return columns.map(({ plot, ...column }) => {
-    const hasFigures = rows.some(({ figure }) => figure === column.figure);
-    return plot !== undefined && hasFigures ? { ...column, plot } : column;
-  });
-}
-
 /** Sizes are counted and compared; times belong to the machine, and stand in words. */
-function costTables({ costs }: Found): Part {
+function costTables({ costs }: Found): StudyPart {
   const table = 'cost';
   const columns: readonly StudyColumn[] = [
     { figure: 'channels a place', title: 'channels a place', digits: 0 },

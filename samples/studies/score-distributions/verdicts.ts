@@ -1,7 +1,19 @@
 // Claims of the note on score distributions, and what the figures say about each. The rules were written before the figures
 // were seen: a difference counts where its 95 % interval leaves out 0.
-import { type StudyOption, type StudyRow, type StudyVerdict, seedRow } from '../common/study-file.ts';
-import { differencesOf, type Found, percent, valuesOf } from './tables.ts';
+import { differenceOf, figureOf } from '../common/seeded-verdicts.ts';
+import type { StudyOption, StudyVerdict } from '../common/study-file.ts';
+import {
+  type Graded,
+  graded,
+  gradedBy,
+  type Interval,
+  isAbove,
+  isBelow,
+  isSure,
+  plain,
+  shown,
+} from '../common/verdict-rules.ts';
+import { type Found, percent } from './tables.ts';
 
 const SOURCE = 'second note';
 
@@ -25,54 +37,6 @@ export function verdictsOf(found: Found): readonly StudyVerdict[] {
     publishedVarianceVerdict(found),
     passesVerdict(found),
   ];
-}
-
-type Interval = Pick<StudyRow, 'mean' | 'low' | 'high' | 'values'>;
-
-function figureOf(found: Found, table: string, row: string, figure: string): Interval {
-  const place = { table, row, figure };
-  return seedRow(place, valuesOf(found, place));
-}
-
-function differenceOf(
-  found: Found,
-  table: string,
-  [row, base]: readonly [string, string],
-  figure: string,
-): Interval {
-  const place = { table, row, figure };
-  return seedRow(place, differencesOf(found, place, base));
-}
-
-/** One seed says nothing: it has no interval. */
-const isSure = ({ values }: Interval) => values.filter((value) => value !== null).length > 1;
-const isAbove = (interval: Interval) => isSure(interval) && interval.low !== null && interval.low > 0;
-const isBelow = (interval: Interval) => isSure(interval) && interval.high !== null && interval.high < 0;
-
-type Graded = StudyVerdict['verdict'];
-
-/** @param on what the votes rest on: without an interval of each of them there is no verdict */
-function graded(votes: readonly boolean[], on: readonly Interval[]): Graded {
-  if (votes.length === 0 || !on.every(isSure)) return 'not measured';
-  if (votes.every(Boolean)) return 'holds';
-  return votes.some(Boolean) ? 'holds in part' : 'does not hold';
-}
-
-function gradedBy(intervals: readonly Interval[], isSo: (interval: Interval) => boolean): Graded {
-  return graded(intervals.map(isSo), intervals);
-}
-
-function shown({ mean, low, high }: Interval, digits = 3): string {
-  if (mean === null || low === null || high === null) return '–';
-  const short = (value: number) => {
-    const text = Math.abs(value).toFixed(digits).replace(/^0\./, '.');
-    return value < 0 ? `−${text}` : `+${text}`;
-  };
-  return low === high ? short(mean) : `${short(mean)} (${short(low)} to ${short(high)})`;
-}
-
-function plain({ mean, low, high }: Interval, digits = 3): string {
-  return shown({ mean, low, high, values: [] }, digits).replaceAll('+', '');
 }
 
 function binsVerdict(found: Found): StudyVerdict {

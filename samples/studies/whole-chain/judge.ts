@@ -11,7 +11,7 @@ import {
 import { evaluatePredictions, evaluationTables, type Predictions } from 'edge-detect/evaluate';
 import { LEAST_RAW_SCORE } from '../common/cross-fit.ts';
 import { bestBoxes } from '../common/quality-figures.ts';
-import type { Figures } from '../common/summary.ts';
+import type { Figures } from '../common/seeded-tables.ts';
 import type { LightName, PlacedPicture } from '../logit-range/pictures.ts';
 import { found, type Judged } from '../policies/measure.ts';
 

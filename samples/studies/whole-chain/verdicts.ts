@@ -1,6 +1,7 @@
 // What the chain was claimed to do, and what the differences between its files say. The rules were written before the
 // figures were seen: a claim holds where its interval lies on its side in all that it is about, in part where some does.
 import { type StudyRow, type StudyVerdict, seedRow } from '../common/study-file.ts';
+import { graded, type Interval, isAbove, isBelow, short, shown } from '../common/verdict-rules.ts';
 import { poissonInterval } from './clips.ts';
 import type { LightRow } from './judge.ts';
 import { INT8_STAGE, PASSED_STAGE, type SeedResult, type StageName } from './measure.ts';
@@ -27,12 +28,6 @@ export function verdictsOf(found: Found, rows: readonly StudyRow[]): readonly St
   ].map((verdict) => ({ ...verdict, because: `${verdict.because}.` }));
 }
 
-interface Interval {
-  readonly mean: number | null;
-  readonly low: number | null;
-  readonly high: number | null;
-}
-
 type Pair = readonly [StageName, StageName];
 
 function difference(
@@ -44,24 +39,7 @@ function difference(
   return seedRow({ table: '', row: '', figure: '' }, differencesOf(results, pair, light, figures));
 }
 
-const isBelow = ({ high }: Interval, limit = 0) => high !== null && high < limit;
-const isAbove = ({ low }: Interval, limit = 0) => low !== null && low > limit;
 const isWithin = (interval: Interval, limit: number) => isAbove(interval, -limit) && isBelow(interval, limit);
-
-function graded(votes: readonly boolean[]): StudyVerdict['verdict'] {
-  if (votes.every(Boolean)) return 'holds';
-  return votes.some(Boolean) ? 'holds in part' : 'does not hold';
-}
-
-function short(value: number): string {
-  return Math.abs(value).toFixed(3).replace(/^0\./, '.');
-}
-
-function signed({ mean, low, high }: Interval): string {
-  if (mean === null || low === null || high === null) return '–';
-  const sign = (value: number) => `${value < 0 ? '−' : '+'}${short(value)}`;
-  return low === high ? sign(mean) : `${sign(mean)} (${sign(low)} to ${sign(high)})`;
-}
 
 /** One seed has no interval over seeds. */
 function atLeastTwo(
@@ -87,7 +65,7 @@ function gainVerdict(results: readonly SeedResult[]): StudyVerdict {
     because: lines
       .map(
         ({ light, found: [ap50, recall] }) =>
-          `${light}: AP50 ${signed(ap50!)}, recall at equal precision ${signed(recall!)}`,
+          `${light}: AP50 ${shown(ap50!)}, recall at equal precision ${shown(recall!)}`,
       )
       .join('; '),
     default: 'train fits the head and its box layer on a frozen host',
@@ -151,8 +129,12 @@ function secondShare({ host, results }: NonNullable<Found['second']>, stage: Sta
   const gains = [stage, 'trained' as const].map((one) =>
     differencesOf(results, [one, 'stock'], 'all', ['ap50']),
   );
-  const { value } = ratioOfMeans(results.map((_, seed) => [gains[0]?.[seed] ?? 0, gains[1]?.[seed] ?? 0]));
-  const share = value === null ? 'nothing was gained' : `${Math.round(100 * value)} %`;
+  const { value, interval } = ratioOfMeans(
+    results.map((_, seed) => [gains[0]?.[seed] ?? 0, gains[1]?.[seed] ?? 0]),
+  );
+  const percent = (share: number) => `${Math.round(100 * share)} %`.replace('-', '−');
+  const range = interval === undefined ? '' : ` (${interval.map(percent).join(' to ')})`;
+  const share = value === null ? 'nothing was gained' : `${percent(value)}${range}`;
   return `${host}, ${results.length} ${results.length === 1 ? 'seed' : 'seeds'}: all, AP50: ${share}`;
 }
 
@@ -196,7 +178,7 @@ function mixtureVerdict(results: readonly SeedResult[]): StudyVerdict {
       graded(lines.flatMap(({ found }) => found.map((one) => isWithin(one, SAME)))),
     ),
     because: lines
-      .map(({ light, found: [ap50, laEce] }) => `${light}: AP50 ${signed(ap50!)}, LaECE0 ${signed(laEce!)}`)
+      .map(({ light, found: [ap50, laEce] }) => `${light}: AP50 ${shown(ap50!)}, LaECE0 ${shown(laEce!)}`)
       .join('; '),
     default: 'export keeps the head that the model has; head=two-gaussian is asked for by name',
     options: [{ command: 'export', key: 'head', value: 'as the model has it' }],
@@ -217,7 +199,7 @@ function calibratorVerdict(results: readonly SeedResult[]): StudyVerdict {
     because: lines
       .map(
         ({ light, found: [whole, best] }) =>
-          `${light}: LaECE0 ${signed(whole!)}, over the best boxes ${signed(best!)}`,
+          `${light}: LaECE0 ${shown(whole!)}, over the best boxes ${shown(best!)}`,
       )
       .join('; '),
     default: 'calibrate is a step of its own, by beta maps to the expected IoU',
@@ -246,7 +228,7 @@ function lightVerdict(results: readonly SeedResult[]): StudyVerdict {
     because: lines
       .map(
         ({ light, recall, precision }) =>
-          `${light}: recall ${signed(recall)}, realised precision ${signed(precision)}`,
+          `${light}: recall ${shown(recall)}, realised precision ${shown(precision)}`,
       )
       .join('; '),
     default: 'one threshold; thresholds follow the light where light= and thresholds= ask for it',
