@@ -3,7 +3,7 @@ import { readFileSync } from 'node:fs';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { firstLight, INFRARED_VALUE, LIGHT_LADDER, type LightCues, measureLight } from '#core';
 import { readPicture } from '#data/images';
-import { fitOrdinal, ordinalValue } from '../support/ordinal-fit.ts';
+import { fitOrdinal, ordinalValue } from '../../samples/studies/light-states/ordinal-fit.ts';
 import { testData } from '../support/test-data.ts';
 
 const SIZE = { width: 64, height: 48 };

@@ -19,6 +19,7 @@ import { markdownTable } from './table.ts';
 
 export interface StudyContext {
   readonly data: readonly StudyData[];
+  /** 1 for a study without seeds. */
   readonly seeds: number;
   /** Options of this study alone, as they were given or as they stand in `options`. */
   readonly values: ReadonlyMap<string, string>;
@@ -34,6 +35,10 @@ export interface FramedStudy {
   readonly wants: readonly WantedData[];
   /** Options of its own and their standard values. */
   readonly options?: Readonly<Record<string, string>>;
+  /** False: nothing is drawn or trained, so it has no seeds and refuses `seeds=`. Default true. */
+  readonly seeded?: boolean;
+  /** False: it looks at pictures alone, so it takes no model and refuses `model=`. Default true. */
+  readonly hosted?: boolean;
   /** How `low` and `high` of its rows came about; Student's t over the seeds without. */
   readonly interval?: string;
   measure(context: StudyContext): Promise<Pick<StudyFile, 'setting' | 'tables' | 'rows' | 'verdicts'>>;
@@ -94,12 +99,13 @@ async function runStudy(
   try {
     const [given, model] = [values.get('data') || undefined, values.get('model') || undefined];
     const data = await findStudyData(study.wants, {
-      ...(given && model && { data: given, model }),
+      ...(given && { data: given }),
+      ...(model && { model }),
       scratch,
       worldPictures: wholeNumber(values, 'pictures', 14),
     });
     for (const { name, kind, weaker } of data) say(`data: ${name} (${kind})${weaker ? `: ${weaker}` : ''}`);
-    const seeds = wholeNumber(values, 'seeds', 1);
+    const seeds = values.has('seeds') ? wholeNumber(values, 'seeds', 1) : 1;
     const found = await study.measure({ data, seeds, values, scratch, signal });
     const { user, system } = process.cpuUsage(cpu);
     return {
@@ -112,7 +118,7 @@ async function runStudy(
         ...(weaker && { weaker }),
       })),
       ...found,
-      setting: { seeds, ...found.setting },
+      setting: { ...(values.has('seeds') && { seeds }), ...found.setting },
       interval: study.interval ?? STUDENT_INTERVAL,
       cost: { seconds: (performance.now() - started) / 1000, cpuSeconds: (user + system) / 1e6 },
     };
@@ -123,9 +129,11 @@ async function runStudy(
 
 function readValues(
   words: readonly string[],
-  { options = {}, name }: FramedStudy,
+  { options = {}, name, seeded = true, hosted = true }: FramedStudy,
 ): ReadonlyMap<string, string> {
   const values = new Map(Object.entries({ ...COMMON, ...options }));
+  if (!seeded) values.delete('seeds');
+  if (!hosted) values.delete('model');
   const keys = [...values.keys()];
   for (const word of words) {
     const equals = word.indexOf('=');
@@ -138,7 +146,7 @@ function readValues(
     }
     values.set(key, word.slice(equals + 1));
   }
-  if ((values.get('data') === '') !== (values.get('model') === '')) {
+  if (hosted && (values.get('data') === '') !== (values.get('model') === '')) {
     throw new ConfigError('data= and model= belong together, and one of them is missing', {
       hint: 'name both, or neither: then the study finds its data',
     });
@@ -175,7 +183,9 @@ export function printStudy({
   );
   for (const { name, host, weaker } of data)
     print(`data: ${name}${host ? `, host ${host}` : ''}${weaker ? ` (${weaker})` : ''}`);
-  print(`mean (${interval}); ${cost.seconds.toFixed(0)} s, ${cost.cpuSeconds.toFixed(0)} s of CPU`);
+  print(
+    `${'seeds' in setting ? 'mean' : 'value'} (${interval}); ${cost.seconds.toFixed(0)} s, ${cost.cpuSeconds.toFixed(0)} s of CPU`,
+  );
   for (const { table, title, text, columns, words } of tables) {
     print(`\n## ${title}${text === '' ? '' : `\n\n${text}`}`);
     const lines = namesOf(rows.filter((row) => row.table === table)).map(({ label, of }) => [

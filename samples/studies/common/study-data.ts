@@ -13,7 +13,7 @@ import type { StudyDataNote } from './study-file.ts';
 export interface StudyData extends StudyDataNote {
   /** data.yaml or the folder of the set. */
   readonly data: string;
-  /** ONNX file of the host. */
+  /** ONNX file of the host; '' for a study that takes none. */
   readonly model: string;
   /** Pictures that must not be on both sides of a split: those of one camera, or neighbours in a row of slides. */
   readonly groupOf: (picture: LabelledPicture) => string;
@@ -23,14 +23,14 @@ export interface StudyData extends StudyDataNote {
 export interface WantedData {
   /** Folder in `datasets/`. */
   readonly name: string;
-  /** File in `models/`. */
-  readonly host: string;
+  /** File in `models/`; absent: the pictures alone are looked at. */
+  readonly host?: string;
   /** Default: what stands before the first `-` of the file name, the camera. */
   readonly groupOf?: StudyData['groupOf'];
 }
 
 export interface StudyDataRequest {
-  /** Of the command line; both or none. */
+  /** Of the command line; a study that takes a model has both or none. */
   readonly data?: string;
   readonly model?: string;
   /** For what must be rendered; the caller removes it. */
@@ -39,6 +39,7 @@ export interface StudyDataRequest {
   readonly worldPictures?: number;
 }
 
+const WEAKER_PICTURES = 'rendered by samples/dataset: this is weaker than real ones';
 const WEAKER =
   'rendered by samples/dataset, with samples/model as host, which learned from the same kind of pictures: this is weaker than real ones';
 
@@ -49,18 +50,26 @@ export async function findStudyData(
   wanted: readonly WantedData[],
   { data, model, scratch, worldPictures = 210 }: StudyDataRequest,
 ): Promise<readonly StudyData[]> {
-  if (data !== undefined && model !== undefined) {
+  if (data !== undefined) {
     const name = basename(data.endsWith('.yaml') ? dirname(data) : data);
-    return [{ name, kind: 'given', host: basename(model), data, model, groupOf: nameGroup }];
+    return [{ name, kind: 'given', ...hostOf(model), data, groupOf: nameGroup }];
   }
   const found = wanted.flatMap(({ name, host, groupOf = nameGroup }): StudyData[] => {
-    const [folder, file] = [join(realRoot(), 'datasets', name), join(realRoot(), 'models', host)];
-    if (!existsSync(folder) || !existsSync(file)) return [];
-    return [{ name, kind: 'real', host, data: folder, model: file, groupOf }];
+    const folder = join(realRoot(), 'datasets', name);
+    const file = host === undefined ? undefined : join(realRoot(), 'models', host);
+    if (!existsSync(folder) || (file !== undefined && !existsSync(file))) return [];
+    return [{ name, kind: 'real', ...hostOf(file), data: folder, groupOf }];
   });
   if (found.length > 0) return found;
   if (wanted.length > 0) say('no real data beside the project');
-  return [await renderWorld(scratch, worldPictures)];
+  const world = await renderWorld(scratch, worldPictures);
+  if (wanted.length === 0 || wanted.some(({ host }) => host !== undefined)) return [world];
+  const { host: _, ...pictures } = world;
+  return [{ ...pictures, ...hostOf(undefined), weaker: WEAKER_PICTURES }];
+}
+
+function hostOf(model: string | undefined): Pick<StudyData, 'host' | 'model'> {
+  return model === undefined ? { model: '' } : { host: basename(model), model };
 }
 
 /** The folder that the project's files lie in, of the sources and of what is built of them. */

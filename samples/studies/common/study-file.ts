@@ -1,7 +1,7 @@
 // What a study found, as one small JSON: every figure with its value per seed and the interval of its mean, and
 // whether another run finds the same.
 import { readFile, writeFile } from 'node:fs/promises';
-import { DataError } from 'edge-detect/core';
+import { DataError, type Figure } from 'edge-detect/core';
 
 /** One figure of one row of one table. */
 export interface StudyRow {
@@ -118,6 +118,13 @@ export function resampledRow(
   [low, high]: readonly [low: number, high: number],
 ): StudyRow {
   return { ...place, values: [value], mean: value, low, high };
+}
+
+/** A figure of `bootstrapFigures`; nothing where it found nothing to measure, or too few pictures to resample. */
+export function figureRow(place: RowPlace, figure: Figure): StudyRow {
+  return figure.kind === 'none'
+    ? seedRow(place, [null])
+    : resampledRow(place, figure.value, [figure.low, figure.high]);
 }
 
 /** 97.5 % quantiles of Student's t for 1 to 20 degrees of freedom. */

@@ -24,7 +24,7 @@ export async function studyPage(file: StudyFile): Promise<string> {
     summary: {
       text: [question],
       facts: [
-        { label: 'Seeds', value: String(setting['seeds'] ?? 1) },
+        ...('seeds' in setting ? [{ label: 'Seeds', value: String(setting['seeds']) }] : []),
         ...data.map(({ name, host }) => ({
           label: 'Data',
           value: name,

@@ -8,6 +8,8 @@ import type { PolicySetting, SlicedData } from '../policies/setting.ts';
 /** What holds for the pictures of one half of one camera; it was chosen on the other half. */
 export interface HalfThresholds {
   readonly camera: string;
+  /** 1 for the half that every first picture is in, 2 for the other. */
+  readonly half: 1 | 2;
   /** Places of the pictures that it is used on. */
   readonly places: readonly number[];
   /** One for every light; undefined: none reached the target. */
@@ -50,16 +52,16 @@ export function chooseThresholds(
   const cameras = data.pictures.map(nameGroup);
   return [...halvesOf(cameras, data)].flatMap(([camera, [first, second]]) =>
     [
-      { from: first, places: second },
-      { from: second, places: first },
-    ].map(({ from, places }): HalfThresholds => {
+      { from: first, places: second, half: 2 as const },
+      { from: second, places: first, half: 1 as const },
+    ].map(({ from, places, half }): HalfThresholds => {
       const fixed = thresholdOn(from, data, predictions, setting);
       const lights = [...new Set(from.map((place) => data.slices[place]!))].flatMap((light) => {
         const own = from.filter((place) => data.slices[place] === light);
         const threshold = thresholdOn(own, data, predictions, setting);
         return threshold === undefined ? [] : [[light, threshold] as const];
       });
-      return { camera, places, ...(fixed !== undefined && { fixed }), lights: new Map(lights) };
+      return { camera, half, places, ...(fixed !== undefined && { fixed }), lights: new Map(lights) };
     }),
   );
 }

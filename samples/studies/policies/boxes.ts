@@ -13,8 +13,8 @@ const NO_SUPPRESSION = { suppression: HARD_SUPPRESSION, iou: 1, maxDet: MOST_BOX
 
 /** Boxes are cut at the edge of the picture before they meet, which a detector does after; nothing else differs. */
 export async function proposeAll(
-  { model, classMap, threads }: PolicySetting,
-  { pictures }: SlicedData,
+  { model, classMap, threads }: Pick<PolicySetting, 'classMap' | 'threads'> & { readonly model: string },
+  { pictures }: Pick<SlicedData, 'pictures'>,
   onPicture: (done: number) => void,
 ): Promise<Predictions> {
   const detector = await openDetector(

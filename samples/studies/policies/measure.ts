@@ -23,7 +23,7 @@ export interface Judged {
 export function judge(
   { classNames, pictures }: SlicedData,
   predictions: Predictions,
-  { classMap }: PolicySetting,
+  { classMap }: Pick<PolicySetting, 'classMap'>,
 ): Judged {
   const { comparable, ...tables } = evaluationTables(
     { classNames, pictures },
@@ -118,8 +118,12 @@ export function total(counts: Int32Array): number {
   return counts.reduce((sum, count) => sum + count, 0);
 }
 
+/** Figures of the policy, of the plain choice, and of the policy minus the plain choice. */
 export interface Comparison {
   readonly recall: Figure;
+  readonly plainRecall: Figure;
+  readonly precision: Figure;
+  readonly plainPrecision: Figure;
   readonly recallGain: Figure;
   readonly precisionGain: Figure;
   readonly f1Gain: Figure;
@@ -139,6 +143,9 @@ export function compareFound(policy: Found, plain: Found, places: readonly numbe
     const [own, other] = [rates(policy, counts), rates(plain, counts)];
     return {
       recall: own.recall,
+      plainRecall: other.recall,
+      precision: own.precision,
+      plainPrecision: other.precision,
       recallGain: difference(own.recall, other.recall),
       precisionGain: difference(own.precision, other.precision),
       f1Gain: difference(own.f1, other.f1),

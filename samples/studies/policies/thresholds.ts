@@ -11,7 +11,11 @@ import {
 import { nameGroup } from 'edge-detect/data';
 import type { Predictions } from 'edge-detect/evaluate';
 import { type Judged, judge } from './measure.ts';
-import type { PolicySetting, SlicedData } from './setting.ts';
+import type { ChoiceSetting, SlicedData } from './setting.ts';
+
+/** Best F1 on the other cameras: per class, and per class and light. */
+export const PER_CLASS_CHOICE = 'per class (best F1)';
+export const LIGHT_CHOICE = 'light (best F1)';
 
 export interface ThresholdChoice {
   readonly name: string;
@@ -52,7 +56,7 @@ export function fittedChoices(
   plain: Judged,
   data: SlicedData,
   predictions: Predictions,
-  setting: PolicySetting,
+  setting: ChoiceSetting,
 ): readonly ThresholdChoice[] {
   const cameras = data.pictures.map(nameGroup);
   const pictureOf = picturesOfRows(plain);
@@ -70,9 +74,9 @@ export function fittedChoices(
       return plain.detections.scores[row]! >= thresholds[plain.detections.classIds[row]!]!;
     },
   });
-  const choices = [choice('per-class (best F1)', ({ perClass }) => perClass)];
+  const choices = [choice(PER_CLASS_CHOICE, ({ perClass }) => perClass)];
   if (new Set(data.slices).size > 1) {
-    choices.push(choice('light (best F1)', ({ perClass, light }, slice) => light.get(slice) ?? perClass));
+    choices.push(choice(LIGHT_CHOICE, ({ perClass, light }, slice) => light.get(slice) ?? perClass));
   }
   choices.push(
     choice(`conformal (miss ≤ ${setting.alpha})`, ({ conformal }, slice) => conformal.get(slice) ?? []),
@@ -92,7 +96,7 @@ function thresholdsFrom(
   plain: Judged,
   data: SlicedData,
   predictions: Predictions,
-  setting: PolicySetting,
+  setting: ChoiceSetting,
 ): FittedThresholds {
   const outcomes = outcomesPerClass(plain.truth, plain.detections, { classCount: plain.classCount });
   const counts = (chosen: readonly number[]) => {

@@ -98,16 +98,12 @@ type Add = (table: string, rows: Iterable<readonly [row: string, figures: Figure
 
 /** What needs the laws of all boxes of the default head. */
 async function askDefault(
-  { options, lightOf }: SeedSetting,
+  { lightOf }: SeedSetting,
   { modelPath }: TrainedArm,
   heldOut: HeldOut,
   add: Add,
 ): Promise<void> {
-  const proposed = await proposeAll(
-    { data: options.data, model: modelPath, by: '', conf: 0, iou: SUPPRESSION_IOU, alpha: 0, threads: 2 },
-    { classNames: heldOut.classNames, pictures: heldOut.pictures, slices: [] },
-    () => undefined,
-  );
+  const proposed = await proposeAll({ model: modelPath, threads: 2 }, heldOut, () => undefined);
   add('decode', readingFigures(proposed, heldOut));
   add('suppression', suppressionFigures(proposed, heldOut, lightOf));
   add('laws', lawFigures(lawsOf(suppressAll(proposed, HARD_SUPPRESSION, SUPPRESSION_IOU))));

@@ -60,13 +60,15 @@ function section({ study, question, data, setting, interval, verdicts, cost }: S
     [name, ...(host ? [`host ${host}`] : []), ...(weaker ? [weaker] : [])].join(', '),
   );
   const results = `samples/studies/${study}/results.json`;
-  const seeds = Number(setting['seeds'] ?? 1);
+  const seeds = setting['seeds'];
+  const repeated =
+    seeds === undefined ? 'no seeds: nothing is trained' : `${seeds} ${seeds === 1 ? 'seed' : 'seeds'}`;
   const rows = verdicts.map(({ claim, because }) => [cell(claim), cell(because)]);
   return [
     `## ${study}\n`,
     `${question}\n`,
     `\`\`\`sh\nnode dist/samples/studies/${study}/main.js check=${results}\n\`\`\`\n`,
-    `${seeds} ${seeds === 1 ? 'seed' : 'seeds'}; ${where.join('; ')}; ${Math.ceil(cost.cpuSeconds / 60)} minutes of CPU.`,
+    `${repeated}; ${where.join('; ')}; ${Math.ceil(cost.cpuSeconds / 60)} minutes of CPU.`,
     `Intervals: ${interval}.\n`,
     `${markdownTable(['claim', 'what was measured'], rows)}\n`,
   ].join('\n');
