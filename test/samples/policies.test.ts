@@ -14,7 +14,12 @@ import {
   placesBySlice,
   total,
 } from '../../samples/studies/policies/measure.ts';
-import { loadSliced, readPolicySetting } from '../../samples/studies/policies/setting.ts';
+import {
+  CHOICE_OPTIONS,
+  classMapText,
+  loadSliced,
+  readChoiceSetting,
+} from '../../samples/studies/policies/setting.ts';
 import { writeShapeSet } from '../support/training-sets.ts';
 
 /** Two pictures with one object each; in the first a hit and a false alarm, in the second a hit with a lower score. */
@@ -47,8 +52,17 @@ describe('equally many boxes', () => {
     const better = found(JUDGED, (row) => row !== 1, 0.5);
     expect([total(byScore.hits), total(byScore.kept), total(byScore.objects)]).toEqual([1, 2, 2]);
     // An interval needs 5 groups; the same picture may stand in a slice more than once.
-    const { recall, recallGain, precisionGain, boxes } = compareFound(better, byScore, [0, 0, 0, 1, 1, 1]);
+    const { recall, plainRecall, precision, plainPrecision, recallGain, precisionGain, boxes } = compareFound(
+      better,
+      byScore,
+      [0, 0, 0, 1, 1, 1],
+    );
     expect(recall).toMatchObject({ value: 1 });
+    expect([plainRecall, precision, plainPrecision]).toMatchObject([
+      { value: 0.5 },
+      { value: 1 },
+      { value: 0.5 },
+    ]);
     expect(recallGain).toMatchObject({ value: 0.5 });
     expect(precisionGain).toMatchObject({ value: 0.5 });
     expect(boxes).toEqual([1, 1]);
@@ -86,41 +100,39 @@ it('suppression is tried on the same proposals again and again', () => {
 
 describe('the setting', () => {
   const scratch = mkdtempSync(join(tmpdir(), 'policies-'));
-  const data = join(scratch, 'set', 'data.yaml');
-  const frames = join(scratch, 'frames.csv');
-  beforeAll(() => writeShapeSet(join(scratch, 'set'), { train: 2 }));
+  const folder = join(scratch, 'set');
+  const data = join(folder, 'data.yaml');
+  const frames = join(folder, 'frames.csv');
+  beforeAll(() => writeShapeSet(folder, { train: 2 }));
   afterAll(() => rmSync(scratch, { recursive: true, force: true }));
-  const base = ['model=m.onnx', `data=${data}`];
+  const read = (more: Readonly<Record<string, string>>, kind: 'real' | 'given' | 'sample world' = 'given') =>
+    readChoiceSetting(new Map(Object.entries({ ...CHOICE_OPTIONS, ...more })), { kind });
 
   it('maps classes and names mistakes', () => {
-    expect(readPolicySetting([...base, 'map=car:car,truck:lorry'])).toMatchObject({
+    expect(read({ map: 'car:car,truck:lorry' })).toMatchObject({
       classMap: { car: 'car', truck: 'lorry' },
       conf: 0.25,
-      by: 'period',
+      threads: 1,
     });
-    expect(() => readPolicySetting([...base, 'map=car'])).toThrow(/"car" is no pair of names/);
-    expect(() => readPolicySetting([...base, 'cnof=.5'])).toThrow(/"cnof=\.5" is not understood/);
-    expect(() => readPolicySetting([...base, 'conf=2'])).toThrow(
-      /conf=2: expected a number above 0, at most 1/,
-    );
-    expect(() => readPolicySetting(['model=m.onnx'])).toThrow(/data= is missing/);
+    expect(read({})).not.toHaveProperty('classMap');
+    expect(classMapText(read({}, 'sample world'))).toBe('');
+    expect(classMapText(read({}, 'real'))).toBe('car:car,truck:lorry_truck,motorcycle:bike,bus:bus');
+    expect(() => read({ map: 'car' })).toThrow(/"car" is no pair of names/);
+    expect(() => read({ conf: '2' })).toThrow(/conf=2: expected a number above 0, at most 1/);
+    expect(() => read({ alpha: '' })).toThrow(/alpha=: expected a number above 0/);
   });
 
-  it('takes slices from a column, for every picture', async () => {
-    const { pictures, slices } = await loadSliced(readPolicySetting(base));
+  it('takes slices from the table beside the set, for every picture', async () => {
+    const { pictures, slices } = await loadSliced(data);
     expect(slices).toEqual(pictures.map(() => 'all'));
     const names = pictures.map(({ path }) => path.split('/').at(-1));
-    writeFileSync(
-      frames,
-      `file,period\n${names.map((name, place) => `images/${name},p${place}\n`).join('')}`,
-    );
-    const sliced = await loadSliced(readPolicySetting([...base, `frames=${frames}`]));
-    expect(sliced.slices).toEqual(pictures.map((_, place) => `p${place}`));
-    writeFileSync(frames, 'file,period\nother.png,day\n');
-    await expect(loadSliced(readPolicySetting([...base, `frames=${frames}`]))).rejects.toThrow(/no row for/);
-    writeFileSync(frames, 'file,light\n');
-    await expect(loadSliced(readPolicySetting([...base, `frames=${frames}`]))).rejects.toThrow(
-      /needed are file and period/,
-    );
+    const words = ['dawn', 'overcast'];
+    const rows = names.map((name, place) => `images/train/${name},${words[place]}\n`);
+    writeFileSync(frames, `file,period\n${rows.join('')}`);
+    expect((await loadSliced(data)).slices).toEqual(['dawn', 'day']);
+    expect((await loadSliced(folder)).slices).toEqual(['dawn', 'day']);
+    writeFileSync(frames, `file,period\n${rows[0]}`);
+    await expect(loadSliced(data)).rejects.toThrow(/nothing tells the light of/);
+    rmSync(frames);
   });
 });

@@ -17,6 +17,7 @@ import {
   writeStudyFile,
 } from '../../samples/studies/common/study-file.ts';
 import { cellOf, studyPage } from '../../samples/studies/common/study-page.ts';
+import { believePage } from '../../samples/studies/what-to-believe/page.ts';
 
 const scratch = mkdtempSync(join(tmpdir(), 'study-frame-'));
 afterAll(() => rmSync(scratch, { recursive: true, force: true }));
@@ -117,5 +118,13 @@ describe('the page', () => {
     expect(html).toContain('.200 (−.048 to .448)');
     expect(html).toContain('<svg');
     expect(cellOf({ figure: 'ece', title: '' }, [])).toBe('–');
+    expect(html).toContain('Seeds');
+    expect(await studyPage({ ...file, setting: {} })).not.toContain('Seeds');
   });
+});
+
+it('what to believe says of a study without seeds that nothing is trained', () => {
+  const rows = [seedRow(place, [1])];
+  expect(believePage([fileOf(rows)])).toContain('\n5 seeds; world, host h.onnx, rendered; 1 minutes of CPU.');
+  expect(believePage([fileOf(rows, { setting: {} })])).toContain('\nno seeds: nothing is trained; world');
 });

@@ -72,6 +72,11 @@ function hostOf(model: string | undefined): Pick<StudyData, 'host' | 'model'> {
   return model === undefined ? { model: '' } : { host: basename(model), model };
 }
 
+/** Name of a group of pictures in a table: some are called `camera7000`, some `2703`. */
+export function cameraTitle(group: string): string {
+  return group.startsWith('camera') ? group : `camera ${group}`;
+}
+
 /** The folder that the project's files lie in, of the sources and of what is built of them. */
 export function projectRoot(): string {
   let folder = dirname(fileURLToPath(import.meta.url));

@@ -1,5 +1,6 @@
 // Shares of pictures whose measured light is that of the table, per camera and light, and what was taken for what.
 import { bootstrapFigures, type Figure } from 'edge-detect/core';
+import { cameraTitle } from '../common/study-data.ts';
 import {
   figureRow,
   type StudyColumn,
@@ -45,7 +46,7 @@ export function lightTables(seen: readonly Seen[]): {
       table: {
         table,
         title,
-        text: `${text} Share of the pictures whose measured light is that of the table, and the same of the pictures of one light.`,
+        text: `${text} Share of the pictures whose measured light is that of the table, and the same of the pictures of one light. Where all are right, resampling has nothing to doubt: ten of ten may still be seven of ten elsewhere.`,
         columns: SHARES,
       },
       rows: shareRows(table, seen, reading),
@@ -67,7 +68,7 @@ export function lightTables(seen: readonly Seen[]): {
 function shareRows(table: string, seen: readonly Seen[], reading: Reading): readonly StudyRow[] {
   const cameras = [...new Set(seen.map(({ camera }) => camera))];
   const lines = [
-    ...cameras.map((camera) => [`camera ${camera}`, (one: Seen) => one.camera === camera] as const),
+    ...cameras.map((camera) => [cameraTitle(camera), (one: Seen) => one.camera === camera] as const),
     ['all cameras', () => true] as const,
   ];
   return lines.flatMap(([row, takes]) => {

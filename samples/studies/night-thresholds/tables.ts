@@ -1,4 +1,5 @@
 // Tables of the study of the night: one per host and target precision, and the thresholds that were chosen.
+import { cameraTitle } from '../common/study-data.ts';
 import {
   figureRow,
   type StudyColumn,
@@ -62,7 +63,7 @@ function targetTable(host: string, { precision, halves, rows }: TargetResult): P
 }
 
 function rowFigures(table: string, { camera, pictures, objects, night, allLight }: NightRow) {
-  const row = camera === ALL_CAMERAS ? 'all cameras' : `camera ${camera}`;
+  const row = camera === ALL_CAMERAS ? 'all cameras' : cameraTitle(camera);
   const at = (figure: string) => ({ table, row, figure });
   return [
     seedRow(at('pictures'), [pictures]),
@@ -84,7 +85,7 @@ function thresholdTable(host: string, targets: readonly TargetResult[], night: s
     halves.flatMap(({ camera, half, fixed, lights }) => {
       const at = (figure: string) => ({
         table,
-        row: `camera ${camera}, half ${half}`,
+        row: `${cameraTitle(camera)}, half ${half}`,
         series: `precision ${precision}`,
         figure,
       });

@@ -2,7 +2,7 @@
 import type { Figure } from 'edge-detect/core';
 import { gainsWithout, graded, isAbove, shownGain } from '../common/judged-figures.ts';
 import type { StudyVerdict } from '../common/study-file.ts';
-import { type HostResult, PLAIN, type ThresholdRow } from './host.ts';
+import { type HostResult, PLAIN, type SuppressionRow, type ThresholdRow } from './host.ts';
 import { LIGHT_CHOICE, PER_CLASS_CHOICE } from './thresholds.ts';
 
 export function policyVerdicts(results: readonly HostResult[]): readonly StudyVerdict[] {
@@ -31,15 +31,19 @@ function suppressionVerdict(results: readonly HostResult[]): StudyVerdict {
       'Bodla et al., ICCV 2017; Solovyev et al., Image and Vision Computing 107, 2021; He et al., CVPR 2019',
     verdict: graded(others.map(({ ap, equal }) => gainsWithout(equal.recallGain, ap.apGain))),
     because: `Minus hard, IoU .5, all light. ${said.join('. ')}.`,
-    default: `nms=hard: the largest gain in AP is ${largest(others.map(({ ap }) => ap.apGain))}; nms=soft and the others stay options`,
+    default: `nms=hard; the others stay options, the largest sure gain is ${largest(others, ({ equal }) => equal.recallGain)} of recall, ${largest(others, ({ ap }) => ap.apGain)} of AP`,
     options: [{ command: 'stream', key: 'nms', value: 'hard' }],
   };
 }
 
-/** The highest value, sure or not. */
-function largest(figures: readonly Figure[]): string {
-  const known = figures.filter((figure) => figure.kind !== 'none').sort((a, b) => b.value - a.value);
-  return known[0] === undefined ? 'not measured' : shownGain(known[0]);
+/** The highest of those that are sure, and whose it is. */
+function largest(rows: readonly SuppressionRow[], of: (row: SuppressionRow) => Figure): string {
+  const sure = rows.flatMap((row) => {
+    const figure = of(row);
+    return figure.kind !== 'none' && isAbove(figure) === true ? [{ policy: row.policy, figure }] : [];
+  });
+  const [first] = sure.sort((a, b) => b.figure.value - a.figure.value);
+  return first === undefined ? 'none' : `${shownGain(first.figure)} (${first.policy})`;
 }
 
 /** F1 at equally many boxes surely rises, with every host. */
