@@ -7,15 +7,10 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { type Figure, noVerdict } from '#core';
-import {
-  gainsWithout,
-  graded,
-  isAbove,
-  isBelow,
-  shownGain,
-} from '../../samples/studies/common/judged-figures.ts';
+import { gainsWithout, isAbove, isBelow, shownGain } from '../../samples/studies/common/judged-figures.ts';
 import { findStudyData } from '../../samples/studies/common/study-data.ts';
 import { figureRow, readStudyFile, writeStudyFile } from '../../samples/studies/common/study-file.ts';
+import { graded } from '../../samples/studies/common/verdict-rules.ts';
 import type { Seen } from '../../samples/studies/light-states/measure.ts';
 import { confused, shareRight } from '../../samples/studies/light-states/tables.ts';
 import { lightVerdicts } from '../../samples/studies/light-states/verdicts.ts';

@@ -15,11 +15,15 @@ export const isBelow = (interval: Interval, limit = 0) =>
 
 export type Graded = StudyVerdict['verdict'];
 
+/** undefined: it could not be measured, and takes no part. */
+export type Vote = boolean | undefined;
+
 /** @param on what the votes rest on: without an interval of each of them there is no verdict */
-export function graded(votes: readonly boolean[], on: readonly Interval[] = []): Graded {
-  if (votes.length === 0 || !on.every(isSure)) return 'not measured';
-  if (votes.every(Boolean)) return 'holds';
-  return votes.some(Boolean) ? 'holds in part' : 'does not hold';
+export function graded(votes: readonly Vote[], on: readonly Interval[] = []): Graded {
+  const known = votes.filter((vote) => vote !== undefined);
+  if (known.length === 0 || !on.every(isSure)) return 'not measured';
+  if (known.every(Boolean)) return 'holds';
+  return known.some(Boolean) ? 'holds in part' : 'does not hold';
 }
 
 export function gradedBy(intervals: readonly Interval[], isSo: (interval: Interval) => boolean): Graded {

@@ -1,8 +1,8 @@
 // What the shares say to one claim. The rule was written before the figures of the run were seen.
 
 import type { Figure } from 'edge-detect/core';
-import { graded } from '../common/judged-figures.ts';
 import type { StudyVerdict } from '../common/study-file.ts';
+import { graded } from '../common/verdict-rules.ts';
 import type { Seen } from './measure.ts';
 import { confused, type Reading, shareRight } from './tables.ts';
 

@@ -1,6 +1,7 @@
 // What the figures of the night say to one claim. The rule was written before the figures of the run were seen.
-import { gainsWithout, graded, shownGain } from '../common/judged-figures.ts';
+import { gainsWithout, shownGain } from '../common/judged-figures.ts';
 import type { StudyVerdict } from '../common/study-file.ts';
+import { graded } from '../common/verdict-rules.ts';
 import { ALL_CAMERAS, type NightResult } from './measure.ts';
 
 /** Each host and each target has a vote: over all cameras recall surely rises, and precision does not surely fall. */

@@ -1,7 +1,8 @@
 // What the figures of the policies say to three claims. The rules were written before the figures of the run were seen.
 import type { Figure } from 'edge-detect/core';
-import { gainsWithout, graded, isAbove, shownGain } from '../common/judged-figures.ts';
+import { gainsWithout, isAbove, shownGain } from '../common/judged-figures.ts';
 import type { StudyVerdict } from '../common/study-file.ts';
+import { graded } from '../common/verdict-rules.ts';
 import { type HostResult, PLAIN, type SuppressionRow, type ThresholdRow } from './host.ts';
 import { LIGHT_CHOICE, PER_CLASS_CHOICE } from './thresholds.ts';
 
