@@ -1,4 +1,5 @@
-// What the shares say to one claim. The rule was written before the figures of the run were seen.
+// What the shares say to one claim. The rule is that of all studies (a difference
+// counts where its interval leaves out 0); figures of an earlier run by hand were known when these votes were chosen.
 
 import type { Figure } from 'edge-detect/core';
 import type { StudyVerdict } from '../common/study-file.ts';

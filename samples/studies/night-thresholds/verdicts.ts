@@ -1,5 +1,7 @@
-// What the figures of the night say to one claim. The rule was written before the figures of the run were seen.
+// What the figures of the night say to one claim. The rule is that of all studies (a difference
+// counts where its interval leaves out 0); figures of an earlier run by hand were known when these votes were chosen.
 import { gainsWithout, shownGain } from '../common/judged-figures.ts';
+
 import type { StudyVerdict } from '../common/study-file.ts';
 import { graded } from '../common/verdict-rules.ts';
 import { ALL_CAMERAS, type NightResult } from './measure.ts';

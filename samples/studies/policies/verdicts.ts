@@ -1,4 +1,5 @@
-// What the figures of the policies say to three claims. The rules were written before the figures of the run were seen.
+// What the figures of the policies say to three claims. The rule is that of all studies (a difference
+// counts where its interval leaves out 0); figures of an earlier run by hand were known when these votes were chosen.
 import type { Figure } from 'edge-detect/core';
 import { gainsWithout, isAbove, shownGain } from '../common/judged-figures.ts';
 import type { StudyVerdict } from '../common/study-file.ts';
