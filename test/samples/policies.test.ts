@@ -5,6 +5,7 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { FUSION_SUPPRESSION, HARD_SUPPRESSION } from '#core';
 import type { Predictions } from '#evaluate';
+import { classMapText } from '../../samples/studies/common/class-map.ts';
 import { suppressAll } from '../../samples/studies/policies/boxes.ts';
 import {
   compareFound,
@@ -14,12 +15,7 @@ import {
   placesBySlice,
   total,
 } from '../../samples/studies/policies/measure.ts';
-import {
-  CHOICE_OPTIONS,
-  classMapText,
-  loadSliced,
-  readChoiceSetting,
-} from '../../samples/studies/policies/setting.ts';
+import { CHOICE_OPTIONS, loadSliced, readChoiceSetting } from '../../samples/studies/policies/setting.ts';
 import { writeShapeSet } from '../support/training-sets.ts';
 
 /** Two pictures with one object each; in the first a hit and a false alarm, in the second a hit with a lower score. */
@@ -115,8 +111,8 @@ describe('the setting', () => {
       threads: 1,
     });
     expect(read({})).not.toHaveProperty('classMap');
-    expect(classMapText(read({}, 'sample world'))).toBe('');
-    expect(classMapText(read({}, 'real'))).toBe('car:car,truck:lorry_truck,motorcycle:bike,bus:bus');
+    expect(classMapText(read({}, 'sample world').classMap)).toBe('');
+    expect(classMapText(read({}, 'real').classMap)).toBe('car:car,truck:lorry_truck,motorcycle:bike,bus:bus');
     expect(() => read({ map: 'car' })).toThrow(/"car" is no pair of names/);
     expect(() => read({ conf: '2' })).toThrow(/conf=2: expected a number above 0, at most 1/);
     expect(() => read({ alpha: '' })).toThrow(/alpha=: expected a number above 0/);

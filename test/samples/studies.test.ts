@@ -104,17 +104,12 @@ describe('a study', () => {
 
   it('judges a head beside its host, one class and several', { timeout: 300_000 }, async () => {
     const out = join(scratch, 'held-out.json');
-    // The tiny host has no names of its own.
-    const named = join(scratch, 'set', 'named.yaml');
-    const text = readFileSync(data, 'utf8');
-    writeFileSync(
-      named,
-      ['square', 'disc', 'bar'].reduce((all, name, id) => all.replace(name, `class ${id}`), text),
-    );
     const { code, stderr } = await runStudy(
       'held-out-cameras',
-      `data=${named}`,
+      `data=${data}`,
       `model=${host}`,
+      // The tiny host has no names of its own.
+      'map=class 0:square,class 1:disc,class 2:bar',
       ...quick,
       `out=${out}`,
     );

@@ -1,4 +1,5 @@
 // A default head against its host, with one class and with those of the data, and what its variance is worth.
+import type { ClassMap } from '../common/class-map.ts';
 import type { HeldOut } from '../common/hold-out.ts';
 import type { ClassedArm, TableFigures } from '../common/measure-arms.ts';
 import {
@@ -10,7 +11,7 @@ import {
 } from '../common/seeded-tables.ts';
 import type { TrainedArm } from '../common/train-arm.ts';
 import { overstatement, varianceFigures } from '../common/variance-figures.ts';
-import { type ClassMap, hostFigures } from './host.ts';
+import { hostFigures } from './host.ts';
 
 const BINS = 10;
 
@@ -61,7 +62,7 @@ const FORMS: readonly TableForm[] = [
 export async function measureHead(
   { options, validation, predictions }: TrainedArm,
   heldOut: HeldOut,
-  { classMap }: { readonly classMap: ClassMap },
+  { classMap }: { readonly classMap: ClassMap | undefined },
 ): Promise<TableFigures> {
   const host = await hostFigures(heldOut, { ...options, classMap });
   const { perClass } = validation.report.averagePrecision;

@@ -1,16 +1,11 @@
 // Recall at night with thresholds of its own against one fixed threshold, both chosen for the same precision, per camera.
 //   node dist/samples/studies/night-thresholds/main.js [out=results.json] [page=page.html] [check=results.json]
 import { ConfigError, DataError } from 'edge-detect/core';
+import { classMapText } from '../common/class-map.ts';
 import { runFramedStudy, type StudyContext } from '../common/framed-study.ts';
 import { RESAMPLED_INTERVAL } from '../common/judged-figures.ts';
 import type { StudyData } from '../common/study-data.ts';
-import {
-  classMapText,
-  loadSliced,
-  POLICY_DATA,
-  POLICY_OPTIONS,
-  readPolicySetting,
-} from '../policies/setting.ts';
+import { loadSliced, POLICY_DATA, POLICY_OPTIONS, readPolicySetting } from '../policies/setting.ts';
 import { measureNight, type NightResult, type NightSetting } from './measure.ts';
 import { nightTables } from './tables.ts';
 import { nightVerdicts } from './verdicts.ts';
@@ -48,7 +43,7 @@ async function measure({ data, values, signal }: StudyContext) {
       night,
       iou,
       threads,
-      classes: classMapText(setting),
+      classes: classMapText(setting.classMap),
     },
     ...nightTables(results, night),
     verdicts: nightVerdicts(results),

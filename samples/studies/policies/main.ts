@@ -1,9 +1,10 @@
 // Which threshold and which suppression helps where: at equal numbers of kept boxes, and by AP without a cut.
 //   node dist/samples/studies/policies/main.js [out=results.json] [page=page.html] [check=results.json]
+import { classMapText } from '../common/class-map.ts';
 import { runFramedStudy, type StudyContext } from '../common/framed-study.ts';
 import { RESAMPLED_INTERVAL } from '../common/judged-figures.ts';
 import { type HostResult, measureHost } from './host.ts';
-import { CHOICE_OPTIONS, classMapText, POLICY_DATA, readChoiceSetting } from './setting.ts';
+import { CHOICE_OPTIONS, POLICY_DATA, readChoiceSetting } from './setting.ts';
 import { policyTables } from './tables.ts';
 import { policyVerdicts } from './verdicts.ts';
 
@@ -21,7 +22,7 @@ async function measure({ data, values, signal }: StudyContext) {
       iou,
       alpha,
       threads,
-      classes: classMapText(setting),
+      classes: classMapText(setting.classMap),
     },
     ...policyTables(results, setting),
     verdicts: policyVerdicts(results),

@@ -3,6 +3,7 @@
 import { basename } from 'node:path';
 import { ConfigError, DataError } from 'edge-detect/core';
 import { type LabelledPicture, loadDataset } from 'edge-detect/data';
+import { type ClassMap, readClassMap } from '../common/class-map.ts';
 import { LIGHT_COLUMN, lightWords } from '../common/picture-lights.ts';
 import type { StudyData, WantedData } from '../common/study-data.ts';
 
@@ -12,16 +13,13 @@ export const POLICY_DATA: readonly WantedData[] = [
   { name: 'lta_daynight_2021', host: 'yolov8n_640_int8dyn.onnx' },
 ];
 
-/** Names of COCO and those of the set for the same road users. */
-const COCO_TO_LTA = 'car:car,truck:lorry_truck,motorcycle:bike,bus:bus';
-
 /** Options of `readPolicySetting`, and those that `readChoiceSetting` has beside them. */
 export const POLICY_OPTIONS = { map: '', iou: '0.7', threads: '1' };
 export const CHOICE_OPTIONS = { ...POLICY_OPTIONS, conf: '0.25', alpha: '0.2' };
 
 export interface PolicySetting {
-  /** Class names of the model → those of the data; absent: they are the same. */
-  readonly classMap?: Readonly<Record<string, string>>;
+  /** Absent: names are the same. */
+  readonly classMap?: ClassMap;
   readonly iou: number;
   readonly threads: number;
 }
@@ -36,13 +34,13 @@ export interface ChoiceSetting extends PolicySetting {
 /** @throws ConfigError naming the word, what was found and what is allowed */
 export function readPolicySetting(
   values: ReadonlyMap<string, string>,
-  { kind }: Pick<StudyData, 'kind'>,
+  set: Pick<StudyData, 'kind'>,
 ): PolicySetting {
-  const map = values.get('map') || (kind === 'real' ? COCO_TO_LTA : '');
+  const classMap = readClassMap(values, set);
   return {
     iou: numberOf(values, 'iou', 1),
     threads: Math.max(1, Math.round(numberOf(values, 'threads', 256))),
-    ...(map !== '' && { classMap: parseMap(map) }),
+    ...(classMap && { classMap }),
   };
 }
 
@@ -61,18 +59,6 @@ function numberOf(values: ReadonlyMap<string, string>, key: string, most: number
   throw new ConfigError(`${key}=${values.get(key)}: expected a number above 0, at most ${most}`, {
     hint: `leave ${key}= away`,
   });
-}
-
-/** `car:car,truck:lorry_truck` */
-function parseMap(text: string): Readonly<Record<string, string>> {
-  const pairs = text.split(',').map((pair) => pair.split(':').map((name) => name.trim()));
-  for (const pair of pairs) {
-    if (pair.length === 2 && pair.every((name) => name !== '')) continue;
-    throw new ConfigError(`map=${text}: "${pair.join(':')}" is no pair of names`, {
-      hint: 'write map=<class of the model>:<class of the data>,…',
-    });
-  }
-  return Object.fromEntries(pairs as [string, string][]);
 }
 
 export interface SlicedData {
@@ -103,11 +89,4 @@ export async function loadSliced(data: string): Promise<SlicedData> {
     });
   });
   return { classNames, pictures, slices };
-}
-
-/** How the setting of a study names it. */
-export function classMapText({ classMap = {} }: PolicySetting): string {
-  return Object.entries(classMap)
-    .map((pair) => pair.join(':'))
-    .join(',');
 }
