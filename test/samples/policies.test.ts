@@ -111,7 +111,7 @@ describe('the setting', () => {
       threads: 1,
     });
     expect(read({})).not.toHaveProperty('classMap');
-    expect(classMapText(read({}, 'sample world').classMap)).toBe('');
+    expect(classMapText(read({}, 'sample world').classMap)).toBe('of the same names');
     expect(classMapText(read({}, 'real').classMap)).toBe('car:car,truck:lorry_truck,motorcycle:bike,bus:bus');
     expect(() => read({ map: 'car' })).toThrow(/"car" is no pair of names/);
     expect(() => read({ conf: '2' })).toThrow(/conf=2: expected a number above 0, at most 1/);

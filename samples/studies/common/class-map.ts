@@ -34,7 +34,8 @@ function parseMap(text: string): ClassMap {
 }
 
 /** How the setting of a study names it. */
-export function classMapText(classMap: ClassMap = {}): string {
+export function classMapText(classMap: ClassMap | undefined): string {
+  if (classMap === undefined) return 'of the same names';
   return Object.entries(classMap)
     .map((pair) => pair.join(':'))
     .join(',');

@@ -108,7 +108,7 @@ async function tableBlocks(
       : [{ kind: 'figure', chart: await metricDots(panels, { title, note: 'Lines: 95 % intervals.' }) }];
   const figures: ReportBlock = {
     kind: 'table',
-    caption: `${title}: mean (95 % interval)`,
+    caption: `${title} (95 % intervals)`,
     columns: [{ label: '' }, ...columns.map(({ title: label }) => ({ label }))],
     rows: namesOf(rows).map(({ label, of }) => [label, ...columns.map((column) => cellOf(column, of))]),
   };
