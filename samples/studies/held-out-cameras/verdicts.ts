@@ -1,5 +1,5 @@
-// What the figures say of a default head. The rules were written before the figures were seen: a figure counts where its 95 %
-// interval leaves out 0, or 1 where it is a ratio.
+// What the figures say of a default head. The rule is that of all studies (a figure counts where its interval leaves out 0);
+// figures of earlier runs with more epochs were known when these votes were chosen.
 import type { SeededFigures } from '../common/seeded-tables.ts';
 import { figureOf } from '../common/seeded-verdicts.ts';
 import type { StudyVerdict } from '../common/study-file.ts';

@@ -1,5 +1,5 @@
-// What the figures say of the losses. The rules were written before the figures were seen: a difference from the default under
-// the same seed counts where its 95 % interval leaves out 0.
+// What the figures say of the losses. The rule is that of all studies (a difference from the default under the same seed counts
+// where its interval leaves out 0); figures of an earlier run with three seeds were known when these votes were chosen.
 import type { SeededFigures } from '../common/seeded-tables.ts';
 import { differenceOf } from '../common/seeded-verdicts.ts';
 import type { StudyVerdict } from '../common/study-file.ts';

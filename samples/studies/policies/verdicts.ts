@@ -33,7 +33,7 @@ function suppressionVerdict(results: readonly HostResult[]): StudyVerdict {
       'Bodla et al., ICCV 2017; Solovyev et al., Image and Vision Computing 107, 2021; He et al., CVPR 2019',
     verdict: graded(others.map(({ ap, equal }) => gainsWithout(equal.recallGain, ap.apGain))),
     because: `Minus hard, IoU .5, all light. ${said.join('. ')}.`,
-    default: `nms=hard; the others stay options, the largest sure gain is ${largest(others, ({ equal }) => equal.recallGain)} of recall, ${largest(others, ({ ap }) => ap.apGain)} of AP`,
+    default: `nms=hard, which leaves the scores that a calibrator was fitted to; the largest sure gain of another is ${largest(others, ({ equal }) => equal.recallGain)} of recall, ${largest(others, ({ ap }) => ap.apGain)} of AP`,
     options: [{ command: 'stream', key: 'nms', value: 'hard' }],
   };
 }
