@@ -36,7 +36,7 @@ export function verdictsOf(found: SeededFigures): readonly StudyVerdict[] {
       source: 'this project',
       verdict: graded([...ratios.map(isNear), ...correlations.map(isAbove)], [...ratios, ...correlations]),
       because: `Predicted variance over measured squared error: ${ONE} ${plain(ratios[0]!, 2)}, ${ALL} ${plain(ratios[1]!, 2)}; partial correlation with it: ${ONE} ${shown(correlations[0]!)}, ${ALL} ${shown(correlations[1]!)}.`,
-      default: 'the variance is reported as it is; with several classes the error of the class comes on top',
+      default: 'the variance is reported as it is',
     },
   ];
 }
