@@ -89,7 +89,7 @@ function requestOf({ request }: Arm, { options, heldOut, seed }: ArmContext): Tr
     batch: options.batch,
     variants: options.variants,
     seed,
-    // The boxes are the host's in every arm: only scores and classes differ.
+    // The boxes are the host's, so that only scores and classes differ, unless an arm says otherwise.
     freezeBox: true,
     patience: 0,
     singleClass: options.classes === 'one',
