@@ -1,6 +1,5 @@
 // The study of Brier weights: its toy is the same for the same seed, its errata are the golden ones, and one command
 // runs it whole on the sample world.
-import { spawn } from 'node:child_process';
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -17,6 +16,7 @@ import {
 import { differencesFrom, readStudyFile } from '../../samples/studies/common/study-file.ts';
 import { createSoftmaxLoss } from '../../training/losses/softmax.ts';
 import { longNote, longRuns } from '../support/long-runs.ts';
+import { runStudy } from '../support/study-runs.ts';
 
 const scratch = mkdtempSync(join(tmpdir(), 'brier-weights-'));
 afterAll(() => rmSync(scratch, { recursive: true, force: true }));
@@ -190,20 +190,8 @@ describe('a head', () => {
 });
 
 describe('the study', () => {
-  function run(...words: readonly string[]): Promise<{ code: number | null; text: string }> {
-    const main = fileURLToPath(new URL('../../dist/samples/studies/brier-weights/main.js', import.meta.url));
-    const env = { ...process.env, EDGE_DETECT_TEST_DATA: join(scratch, 'absent') };
-    const child = spawn(process.execPath, [main, ...words], { env, stdio: ['ignore', 'pipe', 'pipe'] });
-    let text = '';
-    for (const stream of [child.stdout, child.stderr])
-      stream.setEncoding('utf8').on('data', (part: string) => {
-        text += part;
-      });
-    return new Promise((resolve, reject) => {
-      child.once('error', reject);
-      child.once('close', (code) => resolve({ code, text }));
-    });
-  }
+  const run = (...words: readonly string[]) =>
+    runStudy('brier-weights', words, { testData: join(scratch, 'absent') });
   const TINY = ['seeds=1', 'epochs=1', 'pictures=42'];
 
   it.skipIf(!longRuns)(

@@ -1,6 +1,5 @@
 // The study of logit ranges: its errata against vectors that another program computed, its splits, its maps of rows, and
 // a run on the sample world whose figures are no science but must be complete.
-import { spawn } from 'node:child_process';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -25,6 +24,7 @@ import { verdictsOf } from '../../samples/studies/logit-range/verdicts.ts';
 import { completeRequest } from '../../training/options.ts';
 import { goldenCase, goldenRows } from '../support/golden.ts';
 import { longNote, longRuns } from '../support/long-runs.ts';
+import { runStudy } from '../support/study-runs.ts';
 
 const scratch = mkdtempSync(join(tmpdir(), 'logit-range-'));
 afterAll(() => rmSync(scratch, { recursive: true, force: true }));
@@ -290,22 +290,7 @@ describe('the command', () => {
   );
 });
 
-function run(...words: readonly string[]): Promise<{ code: number | null; stdout: string; stderr: string }> {
-  const main = fileURLToPath(new URL('../../dist/samples/studies/logit-range/main.js', import.meta.url));
+function run(...words: readonly string[]) {
   const small = ['seeds=1', 'epochs=1', 'adapt=1', 'variants=0', 'pictures=84', 'cases=night-ce'];
-  const child = spawn(process.execPath, [main, ...small, ...words], {
-    stdio: ['ignore', 'pipe', 'pipe'],
-    env: { ...process.env, EDGE_DETECT_TEST_DATA: join(scratch, 'none') },
-  });
-  let [stdout, stderr] = ['', ''];
-  child.stdout.setEncoding('utf8').on('data', (text: string) => {
-    stdout += text;
-  });
-  child.stderr.setEncoding('utf8').on('data', (text: string) => {
-    stderr += text;
-  });
-  return new Promise((resolve, reject) => {
-    child.once('error', reject);
-    child.once('close', (code) => resolve({ code, stdout, stderr }));
-  });
+  return runStudy('logit-range', [...small, ...words], { testData: join(scratch, 'none') });
 }

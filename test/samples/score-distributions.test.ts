@@ -1,10 +1,8 @@
 // The study of score distributions: its errata against vectors that another program computed, its measures on cases that can
 // be worked out by hand, and a run on the sample world whose figures are no science but must be complete.
-import { spawn } from 'node:child_process';
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { fileURLToPath } from 'node:url';
 import { afterAll, describe, expect, it } from 'vitest';
 import { createRandom } from '#core';
 import { CRITERION_DEFAULTS } from '#training';
@@ -25,6 +23,7 @@ import { bestRightMass, twoHotLoss } from '../../samples/studies/score-distribut
 import { completeRequest } from '../../training/options.ts';
 import { type GoldenCase, goldenCase, goldenRows } from '../support/golden.ts';
 import { longNote, longRuns } from '../support/long-runs.ts';
+import { runStudy } from '../support/study-runs.ts';
 
 const scratch = mkdtempSync(join(tmpdir(), 'score-distributions-'));
 afterAll(() => rmSync(scratch, { recursive: true, force: true }));
@@ -278,7 +277,6 @@ describe('the study', () => {
     { timeout: 180_000 },
     async () => {
       const [out, page] = [join(scratch, 'results.json'), join(scratch, 'page.html')];
-      const main = new URL('../../dist/samples/studies/score-distributions/main.js', import.meta.url);
       const words = [
         'seeds=1',
         'epochs=1',
@@ -287,15 +285,11 @@ describe('the study', () => {
         'rounds=5',
         'arms=default,bins 5,dropout',
       ];
-      const child = spawn(process.execPath, [fileURLToPath(main), ...words, `out=${out}`, `page=${page}`], {
-        stdio: ['ignore', 'ignore', 'pipe'],
-        env: { ...process.env, EDGE_DETECT_TEST_DATA: join(scratch, 'nothing') },
-      });
-      let stderr = '';
-      child.stderr.setEncoding('utf8').on('data', (text: string) => {
-        stderr += text;
-      });
-      const code = await new Promise((resolve) => child.once('close', resolve));
+      const { code, stderr } = await runStudy(
+        'score-distributions',
+        [...words, `out=${out}`, `page=${page}`],
+        { testData: join(scratch, 'nothing') },
+      );
       expect(stderr).toContain('no real data beside the project');
       expect(code, stderr).toBe(0);
       const { data, rows, verdicts } = await readStudyFile(out);

@@ -1,6 +1,5 @@
 // The studies as a user runs them, on a tiny set and a host with random weights: what they say is no science here, but
 // it must be complete, and calibration must never be judged by the camera that it was fitted on.
-import { spawn } from 'node:child_process';
 import {
   mkdirSync,
   mkdtempSync,
@@ -12,7 +11,6 @@ import {
 } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { calibrateScore, fitPlatt } from '#core';
 import { serialize } from '#onnx';
@@ -23,7 +21,7 @@ import { formTables } from '../../samples/studies/common/seeded-tables.ts';
 import { differenceOf } from '../../samples/studies/common/seeded-verdicts.ts';
 import { readStudyFile } from '../../samples/studies/common/study-file.ts';
 import { gradedBy, isAbove, isBelow } from '../../samples/studies/common/verdict-rules.ts';
-
+import { runStudy } from '../support/study-runs.ts';
 import { tinyHost } from '../support/tiny-hosts.ts';
 import { writeShapeSet } from '../support/training-sets.ts';
 
@@ -49,35 +47,13 @@ function nameCameras(folder: string, cameras: number): void {
   }
 }
 
-interface Ended {
-  readonly code: number | null;
-  readonly stdout: string;
-  readonly stderr: string;
-}
-
-function runStudy(name: string, ...words: readonly string[]): Promise<Ended> {
-  const main = fileURLToPath(new URL(`../../dist/samples/studies/${name}/main.js`, import.meta.url));
-  const child = spawn(process.execPath, [main, ...words], { stdio: ['ignore', 'pipe', 'pipe'] });
-  let [stdout, stderr] = ['', ''];
-  child.stdout.setEncoding('utf8').on('data', (text: string) => {
-    stdout += text;
-  });
-  child.stderr.setEncoding('utf8').on('data', (text: string) => {
-    stderr += text;
-  });
-  return new Promise((resolve, reject) => {
-    child.once('error', reject);
-    child.once('close', (code) => resolve({ code, stdout, stderr }));
-  });
-}
-
 describe('a study', () => {
   const quick = ['seeds=2', 'epochs=1', 'variants=0'];
 
   it('runs arms under every seed, and a second run reproduces its file', { timeout: 300_000 }, async () => {
     const [out, page] = [join(scratch, 'losses.json'), join(scratch, 'losses.html')];
     const words = [`data=${data}`, `model=${host}`, ...quick, 'arms=DFL + CE,published'];
-    const { code, stdout, stderr } = await runStudy('losses', ...words, `out=${out}`, `page=${page}`);
+    const { code, stdout, stderr } = await runStudy('losses', [...words, `out=${out}`, `page=${page}`]);
     expect(stderr).toMatch(/seed 0, held out c0 c1, DFL \+ CE: AP50/);
     expect(stderr).toMatch(/seed 1, held out c2 c3, published: AP50/);
     expect(code).toBe(0);
@@ -94,25 +70,24 @@ describe('a study', () => {
     }
     expect(rows.filter(({ table }) => table.includes('minus')).map(({ row }) => row)).toContain('published');
     expect(readFileSync(page, 'utf8')).toContain('minus DFL + CE');
-    const again = await runStudy('losses', ...words, `check=${out}`);
+    const again = await runStudy('losses', [...words, `check=${out}`]);
     expect(again.stdout).toContain('reproduced');
     expect(again.code).toBe(0);
-    const fewer = await runStudy('losses', ...words.slice(0, -1), 'arms=published', `check=${out}`);
+    const fewer = await runStudy('losses', [...words.slice(0, -1), 'arms=published', `check=${out}`]);
     expect(fewer.stdout).toMatch(/differs: losses \/ DFL \+ CE \/ ap50: is no longer there/);
     expect(fewer.code).toBe(1);
   });
 
   it('judges a head beside its host, one class and several', { timeout: 300_000 }, async () => {
     const out = join(scratch, 'held-out.json');
-    const { code, stderr } = await runStudy(
-      'held-out-cameras',
+    const { code, stderr } = await runStudy('held-out-cameras', [
       `data=${data}`,
       `model=${host}`,
       // The tiny host has no names of its own.
       'map=class 0:square,class 1:disc,class 2:bar',
       ...quick,
       `out=${out}`,
-    );
+    ]);
     expect(code, stderr).toBe(0);
     const { rows, verdicts } = await readStudyFile(out);
     for (const row of ['one class', 'classes of the data']) {
@@ -126,13 +101,13 @@ describe('a study', () => {
   });
 
   it('says what it does not understand', { timeout: 60_000 }, async () => {
-    const wrongKey = await runStudy('losses', `data=${data}`, `model=${host}`, 'sedes=3');
+    const wrongKey = await runStudy('losses', [`data=${data}`, `model=${host}`, 'sedes=3']);
     expect(wrongKey.code).toBe(3);
     expect(wrongKey.stderr).toContain('did you mean seeds=');
-    const wrongArm = await runStudy('losses', `data=${data}`, `model=${host}`, 'arms=MSE');
+    const wrongArm = await runStudy('losses', [`data=${data}`, `model=${host}`, 'arms=MSE']);
     expect(wrongArm.code).toBe(3);
     expect(wrongArm.stderr).toContain('this study has DFL + CE, ');
-    const missing = await runStudy('losses', `model=${host}`);
+    const missing = await runStudy('losses', [`model=${host}`]);
     expect(missing.stderr).toContain('data= and model= belong together');
   });
 
@@ -141,7 +116,7 @@ describe('a study', () => {
     mkdirSync(folder);
     await writeShapeSet(folder, { train: 4 });
     nameCameras(folder, 2);
-    const { code, stderr } = await runStudy('losses', `data=${join(folder, 'data.yaml')}`, `model=${host}`);
+    const { code, stderr } = await runStudy('losses', [`data=${join(folder, 'data.yaml')}`, `model=${host}`]);
     expect(code).toBe(4);
     expect(stderr).toContain('2 groups of pictures, a study holds out 2');
   });

@@ -1,10 +1,8 @@
 // The studies of policies, of night thresholds and of measured light as a user runs them: on a few rendered pictures,
 // whose figures are no science but must be complete, compared, and able to differ.
-import { spawn } from 'node:child_process';
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { type Figure, noVerdict } from '#core';
 import { gainsWithout, isAbove, isBelow, shownGain } from '../../samples/studies/common/judged-figures.ts';
@@ -15,6 +13,7 @@ import type { Seen } from '../../samples/studies/light-states/measure.ts';
 import { confused, shareRight } from '../../samples/studies/light-states/tables.ts';
 import { lightVerdicts } from '../../samples/studies/light-states/verdicts.ts';
 import { longNote, longRuns } from '../support/long-runs.ts';
+import { runStudy } from '../support/study-runs.ts';
 
 const scratch = mkdtempSync(join(tmpdir(), 'threshold-studies-'));
 let [data, host] = ['', ''];
@@ -25,20 +24,8 @@ beforeAll(async () => {
 }, 120_000);
 afterAll(() => rmSync(scratch, { recursive: true, force: true }));
 
-function run(name: string, ...words: readonly string[]): Promise<{ code: number | null; text: string }> {
-  const main = fileURLToPath(new URL(`../../dist/samples/studies/${name}/main.js`, import.meta.url));
-  const env = { ...process.env, EDGE_DETECT_TEST_DATA: join(scratch, 'absent') };
-  const child = spawn(process.execPath, [main, ...words], { env, stdio: ['ignore', 'pipe', 'pipe'] });
-  let text = '';
-  for (const stream of [child.stdout, child.stderr])
-    stream.setEncoding('utf8').on('data', (part: string) => {
-      text += part;
-    });
-  return new Promise((resolve, reject) => {
-    child.once('error', reject);
-    child.once('close', (code) => resolve({ code, text }));
-  });
-}
+const run = (name: string, ...words: readonly string[]) =>
+  runStudy(name, words, { testData: join(scratch, 'absent') });
 
 const estimate = (value: number, low: number, high: number): Figure => ({
   kind: 'estimate',

@@ -1,10 +1,8 @@
 // The study of the whole chain: its parts, its shares and intervals, and a run on the sample world whose figures are no
 // science but must be complete.
-import { spawn } from 'node:child_process';
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { fileURLToPath } from 'node:url';
 import { afterAll, describe, expect, it } from 'vitest';
 import { parseStudyFile } from '../../samples/studies/common/study-file.ts';
 import type { PlacedPicture } from '../../samples/studies/logit-range/pictures.ts';
@@ -14,6 +12,7 @@ import { partsOfSeed, thinned } from '../../samples/studies/whole-chain/parts.ts
 import { ratioOfMeans } from '../../samples/studies/whole-chain/tables.ts';
 import { ffmpegAvailable, ffmpegNote } from '../support/ffmpeg-available.ts';
 import { longNote, longRuns } from '../support/long-runs.ts';
+import { runStudy } from '../support/study-runs.ts';
 
 const scratch = mkdtempSync(join(tmpdir(), 'whole-chain-'));
 afterAll(() => rmSync(scratch, { recursive: true, force: true }));
@@ -146,19 +145,7 @@ describe.skipIf(!ffmpegAvailable)(`the command${ffmpegNote}`, () => {
   );
 });
 
-function run(...words: readonly string[]): Promise<{ code: number | null; stderr: string }> {
-  const main = fileURLToPath(new URL('../../dist/samples/studies/whole-chain/main.js', import.meta.url));
+function run(...words: readonly string[]) {
   const small = ['seeds=1', 'epochs=1', 'variants=0', 'pictures=42'];
-  const child = spawn(process.execPath, [main, ...small, ...words], {
-    stdio: ['ignore', 'ignore', 'pipe'],
-    env: { ...process.env, EDGE_DETECT_TEST_DATA: join(scratch, 'none') },
-  });
-  let stderr = '';
-  child.stderr.setEncoding('utf8').on('data', (text: string) => {
-    stderr += text;
-  });
-  return new Promise((resolve, reject) => {
-    child.once('error', reject);
-    child.once('close', (code) => resolve({ code, stderr }));
-  });
+  return runStudy('whole-chain', [...small, ...words], { testData: join(scratch, 'none') });
 }
