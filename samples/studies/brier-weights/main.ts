@@ -4,6 +4,7 @@ import { basename } from 'node:path';
 import { errataTable } from '../common/errata-table.ts';
 import { type FramedStudy, runFramedStudy, wholeNumber } from '../common/framed-study.ts';
 import { say } from '../common/output.ts';
+import { joined } from '../common/seeded-tables.ts';
 import type { WantedData } from '../common/study-data.ts';
 import { type Arm, gridArms, mainArms, plainArms } from './arms.ts';
 import { errata } from './errata.ts';
@@ -66,15 +67,14 @@ const study: FramedStudy = {
       }
       sets.push({ set: one.name, runs });
     }
-    const parts = [
+    const { tables, rows } = joined([
       toyTables(toys),
       ...sets.map(objectTables),
       errataTable(errata(), { by: "the product's own losses" }),
-    ];
-    const rows = parts.flatMap((part) => part.rows);
+    ]);
     return {
       setting: { ...setting, bins: 15, optimisers: OPTIMIZER_TEXT, toys: JSON.stringify(TOYS) },
-      tables: parts.flatMap((part) => part.tables),
+      tables,
       rows,
       verdicts: verdictsOf(
         rows,

@@ -1,9 +1,8 @@
 // Real class labels: the features of a frozen host at the anchors that the assigner gives to labelled objects, divided by
 // camera, and what a small head of each loss makes of them.
 import { classificationCalibration, DataError, softmaxInto, softmaxTemperature } from 'edge-detect/core';
-import { type LabelledPicture, loadDataset } from 'edge-detect/data';
 import { chooseEngine, type ObjectFeatures, objectFeatures } from 'edge-detect/training';
-import type { StudyData } from '../common/study-data.ts';
+import { loadAllPictures, type StudyData } from '../common/study-data.ts';
 import { type HeadRecipe, type LabelledRows, type TrainedHead, trainClassHead } from './head.ts';
 
 export interface ObjectSet {
@@ -19,10 +18,8 @@ export async function readObjects(
   { name, data, model, groupOf }: StudyData,
   signal: AbortSignal,
 ): Promise<ObjectSet> {
-  const { classNames, splits } = await loadDataset(data);
-  const unique = new Map<string, LabelledPicture>();
-  for (const split of Object.values(splits)) for (const picture of split) unique.set(picture.path, picture);
-  const pictures = [...unique.values()].sort((a, b) => (a.path < b.path ? -1 : 1));
+  const { classNames, pictures: all } = await loadAllPictures(data);
+  const pictures = [...all].sort((a, b) => (a.path < b.path ? -1 : 1));
   const rows = await objectFeatures(
     { model, classNames, pictures },
     {

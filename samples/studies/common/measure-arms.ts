@@ -34,9 +34,14 @@ export async function measureArms<A extends ClassedArm>(
   const measured: Measured[] = [];
   const onNote = sayOnce();
   for (let seed = 0; seed < seeds; seed++) {
+    const splits = new Map<ArmOptions['classes'], HeldOut>();
     for (const arm of arms) {
-      const options = { ...request.options, classes: arm.classes };
-      const heldOut = await holdOut(dataset, options, seed, join(scratch, `data-${seed}-${arm.classes}`));
+      const { classes } = arm;
+      const options = { ...request.options, classes };
+      const heldOut =
+        splits.get(classes) ??
+        (await holdOut(dataset, options, seed, join(scratch, `data-${seed}-${classes}`)));
+      splits.set(classes, heldOut);
       const folder = join(scratch, 'run');
       const cacheFolder = join(scratch, 'cache');
       const trained = await trainArm(arm, { options, heldOut, seed, folder, cacheFolder, signal, onNote });

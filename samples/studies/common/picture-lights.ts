@@ -9,8 +9,19 @@ import { parseFrameTable } from 'edge-detect/evaluate';
 export const LIGHT_COLUMN = 'period';
 const IN_NAME = /[-_](day|sun|overcast|dawn|dusk|night)[-_.]/;
 
+/** Two kinds of day in the sample world are one here. */
+const SAME_LIGHT: Readonly<Record<string, string>> = { sun: 'day', overcast: 'day' };
+
 /** @param data data.yaml or the folder of a set @returns undefined for a picture whose light nothing tells */
 export async function lightWords(data: string): Promise<(picture: LabelledPicture) => string | undefined> {
+  const wordOf = await wordsBeside(data);
+  return (picture) => {
+    const word = wordOf(picture);
+    return word === undefined ? undefined : (SAME_LIGHT[word] ?? word);
+  };
+}
+
+async function wordsBeside(data: string): ReturnType<typeof lightWords> {
   const path = join(data.endsWith('.yaml') ? dirname(data) : data, 'frames.csv');
   if (existsSync(path)) {
     const table = parseFrameTable(await readFile(path, 'utf8'), path);

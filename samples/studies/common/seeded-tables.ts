@@ -104,6 +104,11 @@ export function formTables(
   ];
 }
 
+/** Parts of a study one after the other. */
+export function joined(parts: readonly StudyPart[]): StudyPart {
+  return { tables: parts.flatMap(({ tables }) => tables), rows: parts.flatMap(({ rows }) => rows) };
+}
+
 /** Few pictures can leave a column without a figure: it is not drawn then. */
 function drawable(columns: readonly StudyColumn[], rows: readonly StudyRow[]): readonly StudyColumn[] {
   return columns.map(({ plot, ...column }) => {

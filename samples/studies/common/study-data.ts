@@ -4,7 +4,7 @@ import { existsSync } from 'node:fs';
 import { mkdir, readdir, rename } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { type LabelledPicture, nameGroup } from 'edge-detect/data';
+import { type LabelledPicture, loadDataset, nameGroup } from 'edge-detect/data';
 import { planTakes } from '../../dataset/plan.ts';
 import { writeDataset } from '../../dataset/write.ts';
 import { say } from './output.ts';
@@ -70,6 +70,18 @@ export async function findStudyData(
 
 function hostOf(model: string | undefined): Pick<StudyData, 'host' | 'model'> {
   return model === undefined ? { model: '' } : { host: basename(model), model };
+}
+
+/** Pictures of all splits, each once. @throws DataError as `loadDataset` */
+export async function loadAllPictures(data: string): Promise<{
+  readonly classNames: readonly string[];
+  readonly pictures: readonly LabelledPicture[];
+}> {
+  const { classNames, splits } = await loadDataset(data);
+  const unique = new Map(
+    Object.values(splits).flatMap((split) => split.map((picture) => [picture.path, picture])),
+  );
+  return { classNames, pictures: [...unique.values()] };
 }
 
 /** Name of a group of pictures in a table: some are called `camera7000`, some `2703`. */

@@ -16,11 +16,9 @@ async function measure({ data: [set], seeds, values, scratch, signal }: StudyCon
     measure: (trained, heldOut) => measureHead(trained, heldOut, { classMap }),
   });
   const found = { seeds, measured };
-  const parts = studyTables(found);
   return {
     setting: { ...numbers, classes: classMapText(classMap) },
-    tables: parts.flatMap(({ tables }) => tables),
-    rows: parts.flatMap(({ rows }) => rows),
+    ...studyTables(found),
     verdicts: verdictsOf(found),
   };
 }

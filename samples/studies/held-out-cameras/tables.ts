@@ -5,6 +5,7 @@ import type { ClassedArm, TableFigures } from '../common/measure-arms.ts';
 import {
   type Figures,
   formTables,
+  joined,
   type SeededFigures,
   type StudyPart,
   type TableForm,
@@ -95,8 +96,8 @@ function lawFigures(found: Figures): Figures {
   };
 }
 
-export function studyTables(found: SeededFigures): readonly StudyPart[] {
-  return FORMS.flatMap((form) => formTables(found, form));
+export function studyTables(found: SeededFigures): StudyPart {
+  return joined(FORMS.flatMap((form) => formTables(found, form)));
 }
 
 function difference(value: number | null, base: number | null | undefined): number | null {

@@ -1,18 +1,11 @@
 // Pictures by camera and by the three kinds of light that this study tells apart.
 import { DataError } from 'edge-detect/core';
-import { loadDataset } from 'edge-detect/data';
 import { LIGHT_COLUMN, lightWords } from '../common/picture-lights.ts';
-import type { StudyData } from '../common/study-data.ts';
+import { loadAllPictures, type StudyData } from '../common/study-data.ts';
 import type { LightName, PlacedPicture } from './pictures.ts';
 
-/** Words of `period` in frames.csv and of the sample world's names. Dawn is left out: too few pictures. */
-const LIGHTS: Readonly<Record<string, LightName>> = {
-  day: 'day',
-  sun: 'day',
-  overcast: 'day',
-  dusk: 'dusk',
-  night: 'night',
-};
+/** Dawn is left out: too few pictures. */
+const LIGHTS: Readonly<Record<string, LightName>> = { day: 'day', dusk: 'dusk', night: 'night' };
 
 /**
  * Pictures of all splits, those in other lights left out.
@@ -22,12 +15,9 @@ export async function placedPictures({ data, groupOf }: StudyData): Promise<{
   readonly classNames: readonly string[];
   readonly placed: readonly PlacedPicture[];
 }> {
-  const { classNames, splits } = await loadDataset(data);
-  const pictures = new Map(
-    Object.values(splits).flatMap((all) => all.map((one) => [one.path, one] as const)),
-  );
+  const { classNames, pictures } = await loadAllPictures(data);
   const wordOf = await lightWords(data);
-  const placed = [...pictures.values()].flatMap((picture): readonly PlacedPicture[] => {
+  const placed = pictures.flatMap((picture): readonly PlacedPicture[] => {
     const light = LIGHTS[wordOf(picture) ?? ''];
     return light === undefined ? [] : [{ picture, camera: groupOf(picture), light }];
   });

@@ -21,11 +21,9 @@ async function measure({ data: [set], seeds, values, scratch, signal }: StudyCon
     ],
   });
   const found: SeededFigures = { seeds, measured };
-  const parts = studyTables(found);
   return {
     setting: { ...numbers, arms: arms.map(({ name }) => name).join(', ') },
-    tables: parts.flatMap(({ tables }) => tables),
-    rows: parts.flatMap(({ rows }) => rows),
+    ...studyTables(found),
     verdicts: verdictsOf(found),
   };
 }

@@ -1,5 +1,11 @@
 // What a head is judged by: how much it finds, and how honest its scores are, over the whole list and over the best boxes.
-import { formTables, type SeededFigures, type StudyPart, type TableForm } from '../common/seeded-tables.ts';
+import {
+  formTables,
+  joined,
+  type SeededFigures,
+  type StudyPart,
+  type TableForm,
+} from '../common/seeded-tables.ts';
 import { ARMS, DEFAULT } from './arms.ts';
 
 export const TABLE = 'losses';
@@ -41,6 +47,6 @@ const FORMS: readonly TableForm[] = [
   },
 ];
 
-export function studyTables(found: SeededFigures): readonly StudyPart[] {
-  return FORMS.flatMap((form) => formTables(found, form));
+export function studyTables(found: SeededFigures): StudyPart {
+  return joined(FORMS.flatMap((form) => formTables(found, form)));
 }

@@ -2,10 +2,10 @@
 // same, where boxes are cut, and in which light every picture was taken.
 import { basename } from 'node:path';
 import { ConfigError, DataError } from 'edge-detect/core';
-import { type LabelledPicture, loadDataset } from 'edge-detect/data';
+import type { LabelledPicture } from 'edge-detect/data';
 import { type ClassMap, readClassMap } from '../common/class-map.ts';
 import { LIGHT_COLUMN, lightWords } from '../common/picture-lights.ts';
-import type { StudyData, WantedData } from '../common/study-data.ts';
+import { loadAllPictures, type StudyData, type WantedData } from '../common/study-data.ts';
 
 /** One without a variance, one with a variance of box sides, both with the classes of COCO. */
 export const POLICY_DATA: readonly WantedData[] = [
@@ -68,22 +68,15 @@ export interface SlicedData {
   readonly slices: readonly string[];
 }
 
-/** Two kinds of day in the sample world are one here. */
-const SAME_LIGHT: Readonly<Record<string, string>> = { sun: 'day', overcast: 'day' };
-
 /** @throws DataError where the data or the table cannot be read, or the light of some pictures alone is known */
 export async function loadSliced(data: string): Promise<SlicedData> {
-  const { classNames, splits } = await loadDataset(data);
-  const unique = new Map(
-    Object.values(splits).flatMap((split) => split.map((picture) => [picture.path, picture])),
-  );
-  const pictures = [...unique.values()];
+  const { classNames, pictures } = await loadAllPictures(data);
   const wordOf = await lightWords(data);
   const words = pictures.map(wordOf);
   if (words.every((word) => word === undefined))
     return { classNames, pictures, slices: pictures.map(() => 'all') };
   const slices = words.map((word, place) => {
-    if (word !== undefined) return SAME_LIGHT[word] ?? word;
+    if (word !== undefined) return word;
     throw new DataError(`${data}: nothing tells the light of ${basename(pictures[place]!.path)}`, {
       hint: `give it a row with a ${LIGHT_COLUMN} in frames.csv, or put the word between dashes into its name`,
     });

@@ -1,6 +1,12 @@
 // What was measured under all seeds, as rows of tables with one value per seed.
 import { errataTable } from '../common/errata-table.ts';
-import { formTables, type SeededFigures, type StudyPart, type TableForm } from '../common/seeded-tables.ts';
+import {
+  formTables,
+  joined,
+  type SeededFigures,
+  type StudyPart,
+  type TableForm,
+} from '../common/seeded-tables.ts';
 import { type StudyColumn, seedRow } from '../common/study-file.ts';
 import { BINS_TABLE, LABELS_TABLE, WEIGHTS_TABLE } from './arms.ts';
 import type { HeadCost } from './cost.ts';
@@ -163,12 +169,11 @@ const FORMS: readonly TableForm[] = [
 ];
 
 export function studyTables(found: Found): StudyPart {
-  const parts = [
+  return joined([
     ...FORMS.flatMap((form) => formTables(found, form)),
     costTables(found),
     errataTable(errata(), { by: "the product's own code", section: 'Errata' }),
-  ];
-  return { tables: parts.flatMap(({ tables }) => tables), rows: parts.flatMap(({ rows }) => rows) };
+  ]);
 }
 
 /** Sizes are counted and compared; times belong to the machine, and stand in words. */
